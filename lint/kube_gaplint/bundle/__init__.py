@@ -1,0 +1,1 @@
+"""Objects and the references between them: lists, ConfigMaps, Kustomize, templates."""

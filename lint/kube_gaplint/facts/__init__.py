@@ -1,0 +1,1 @@
+"""Tables of facts, each row with its source: variables, defaults by release, options, images, rates."""

@@ -1,0 +1,223 @@
+"""Gaps and findings: what a rule yields, and what the user is shown.
+
+A rule yields `Gap`s: an origin, the words, and a semantic `detail`. The engine adds what the rule's decorator
+declares and makes a `Finding` of it. Fixes are data here; `fix.py` turns them into edits on spans.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from typing import Literal, TypeAlias
+
+from kube_gaplint.model.setting import Origin
+from kube_gaplint.model.subject import Subject
+from kube_gaplint.text.source import Place
+
+
+class Severity(enum.IntEnum):
+    """How bad: `ERROR` when a common fault will hang the run or lose its work, `WARNING` when it depends on a
+    default or choice that incidents show to be costly, `INFO` for advice that is hidden unless asked for."""
+
+    INFO = 1
+    WARNING = 2
+    ERROR = 3
+
+    def __str__(self) -> str:
+        return self.name.lower()
+
+    @classmethod
+    def parse(cls, text: str) -> Severity:
+        return cls[text.upper()]
+
+
+@dataclass(frozen=True, slots=True)
+class Related:
+    """A second place that explains a gap, with what it says there."""
+
+    origin: Origin
+    note: str
+
+
+# Fixes, by meaning. Each names the origin (with its node) that it changes.
+
+
+@dataclass(frozen=True, slots=True)
+class SetVariable:
+    """Set an environment variable: in the container's `env`, or by `export` in a batch script."""
+
+    home: Origin
+    """The container, or the batch script's header."""
+    name: str
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReplaceValue:
+    """Replace a scalar or a word by another text; quoting follows what stands there."""
+
+    origin: Origin
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class SetKey:
+    """Set a key below a mapping; missing mappings on the path are made. A value is a scalar or nested data."""
+
+    parent: Origin
+    path: tuple[str, ...]
+    value: object
+
+
+@dataclass(frozen=True, slots=True)
+class RenameKey:
+    """Rename a key (or a variable's name) in place."""
+
+    origin: Origin
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class RemoveEntry:
+    """Remove a key or list item together with its value."""
+
+    origin: Origin
+
+
+@dataclass(frozen=True, slots=True)
+class AddOption:
+    """Add options to a command right after its program name."""
+
+    origin: Origin
+    words: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AddLine:
+    """Add a line to a script before the command at the origin (`before`), or after the #SBATCH block (`header`)."""
+
+    origin: Origin
+    line: str
+    where: Literal["before", "header"] = "before"
+
+
+Change: TypeAlias = SetVariable | ReplaceValue | SetKey | RenameKey | RemoveEntry | AddOption | AddLine
+
+
+@dataclass(frozen=True, slots=True)
+class Fix:
+    """A fix in one sentence, and the changes that make it. `safe`: behaviour only gains resilience."""
+
+    title: str
+    changes: tuple[Change, ...] = ()
+    safe: bool = False
+
+    @property
+    def applicable(self) -> bool:
+        return bool(self.changes)
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """What a rule found.
+
+    `message` names the value and the number that triggered it; `consequence` says what a failure then costs.
+    `detail` is the semantic part of the fingerprint: equal for the same gap in like roles, free of paths and lines.
+    `container` narrows the subject. `evidence` replaces the rule's own list where one gap has its own incident.
+    """
+
+    origin: Origin
+    message: str
+    consequence: str = ""
+    detail: str = ""
+    severity: Severity | None = None
+    related: tuple[Related, ...] = ()
+    fix: Fix | None = None
+    container: str = ""
+    evidence: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Suppressed:
+    """Why a finding is not counted: the reason given, and where."""
+
+    reason: str
+    place: Place | None
+    until: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One gap at one place, ready to be shown."""
+
+    code: str
+    name: str
+    severity: Severity
+    message: str
+    consequence: str
+    subject: Subject
+    origin: Origin
+    related: tuple[Related, ...]
+    evidence: tuple[str, ...]
+    fix: Fix | None
+    fingerprint: str
+    suppressed: Suppressed | None = None
+
+    @property
+    def place(self) -> Place:
+        return self.origin.place
+
+    @property
+    def fixable(self) -> Literal["safe", "unsafe", "no"]:
+        if self.fix is None or not self.fix.applicable:
+            return "no"
+        return "safe" if self.fix.safe else "unsafe"
+
+    def with_suppression(self, suppressed: Suppressed | None) -> Finding:
+        return replace(self, suppressed=suppressed)
+
+
+@dataclass(frozen=True, slots=True)
+class FileError:
+    """A file that could not be read."""
+
+    path: str
+    reason: str
+
+
+@dataclass(slots=True)
+class Summary:
+    """Counts of one run. `skipped`: what was passed over, by reason. `hidden`: findings below --min-severity."""
+
+    files: int = 0
+    documents: int = 0
+    workloads: int = 0
+    skipped: dict[str, int] = field(default_factory=dict)
+    hidden: int = 0
+    suppressed: int = 0
+    by_kind: dict[str, int] = field(default_factory=dict)
+    by_class: dict[str, int] = field(default_factory=dict)
+
+    def skip(self, reason: str, count: int = 1) -> None:
+        self.skipped[reason] = self.skipped.get(reason, 0) + count
+
+
+@dataclass(slots=True)
+class Report:
+    """The outcome of one run, in the order in which it is shown."""
+
+    findings: list[Finding] = field(default_factory=list)
+    errors: list[FileError] = field(default_factory=list)
+    summary: Summary = field(default_factory=Summary)
+
+    def worst(self) -> Severity | None:
+        return max((f.severity for f in self.findings if f.suppressed is None), default=None)
+
+    def count(self, severity: Severity) -> int:
+        return sum(f.severity is severity and f.suppressed is None for f in self.findings)
+
+
+def first_origin(origins: Iterable[Origin | None], default: Origin) -> Origin:
+    """The first origin that is there."""
+    return next((origin for origin in origins if origin is not None), default)

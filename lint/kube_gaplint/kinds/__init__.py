@@ -1,0 +1,1 @@
+"""Adapters: one module a CRD family, from object to workload, node pool or Slurm cluster."""

@@ -1,0 +1,1 @@
+"""From command lines and scripts to processes and their settings: shell, launchers, frameworks, Python."""

@@ -1,0 +1,155 @@
+"""What a shell or an exec array starts: words, commands, and the conditions under which they run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+from kube_gaplint.model.environment import Environment
+from kube_gaplint.model.setting import Origin, Set, Setting, Unknown
+from kube_gaplint.text.source import Place, PlacedText
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """One argument after expansion.
+
+    `pieces` are known text and unknown parts in order, so that `--rdzv-endpoint=${HEAD}:29500` still shows its option
+    name. `multiple` marks an unquoted unknown (`$EXTRA_ARGS`, `"$@"`) that may become any number of words, options
+    included.
+    """
+
+    pieces: tuple[str | Unknown, ...]
+    place: Place
+    multiple: bool = False
+
+    @property
+    def known(self) -> str | None:
+        """The whole text, or None where part of it is unknown."""
+        if any(isinstance(piece, Unknown) for piece in self.pieces):
+            return None
+        return "".join(piece for piece in self.pieces if isinstance(piece, str))
+
+    @property
+    def prefix(self) -> str:
+        """The known text up to the first unknown part."""
+        out = []
+        for piece in self.pieces:
+            if isinstance(piece, Unknown):
+                break
+            out.append(piece)
+        return "".join(out)
+
+    @property
+    def shown(self) -> str:
+        """The text with unknown parts as an ellipsis: for messages and names, never for decisions."""
+        return "".join(piece if isinstance(piece, str) else "…" for piece in self.pieces)
+
+    @property
+    def setting(self) -> Setting[str]:
+        text = self.known
+        if text is not None:
+            return Set(text, Origin(self.place))
+        return next(piece for piece in self.pieces if isinstance(piece, Unknown))
+
+    def from_offset(self, offset: int) -> Word:
+        """The word without its first `offset` known characters (`--save=X` to `X`); the place stays the whole word."""
+        pieces: list[str | Unknown] = []
+        for piece in self.pieces:
+            if not isinstance(piece, str):
+                pieces.append(piece)
+                continue
+            rest = piece[offset:]
+            offset = max(0, offset - len(piece))
+            if rest:
+                pieces.append(rest)
+        return Word(tuple(pieces) or ("",), self.place, self.multiple)
+
+
+Certainty: TypeAlias = Literal["always", "conditional", "repeated", "on-exit", "never-seen"]
+
+
+@dataclass(frozen=True, slots=True)
+class Pipeline:
+    """The place of a command in a pipeline of `length` commands (1: no pipe)."""
+
+    index: int = 0
+    length: int = 1
+    pipefail: Setting[bool] | None = None
+    """Whether `pipefail` is in force; None where the command is not piped."""
+
+
+@dataclass(slots=True, eq=False)
+class Command:
+    """One simple command that a script or an exec array runs.
+
+    `certainty`: "always" when it runs on every path to the end of the script; "conditional" inside a branch, after
+    `&&`/`||`, or in a function that is called conditionally; "repeated" inside a loop; "on-exit" in a trap.
+    """
+
+    words: tuple[Word, ...]
+    environment: Environment
+    place: Place
+    script: Script | None = None
+    """The script that holds the command; None for an exec array."""
+    certainty: Certainty = "always"
+    condition: str = ""
+    pipeline: Pipeline = field(default_factory=Pipeline)
+    background: bool = False
+    waited: bool = True
+    """For a background command: whether a later `wait` waits for it."""
+    fallback: bool = False
+    """Its failure is swallowed by `|| …` or `!`."""
+    is_exec: bool = False
+    is_last: bool = False
+    """It is the last command of the script on its path."""
+    redirected: bool = False
+    errexit: Setting[bool] | None = None
+    """Whether `set -e` is in force at the command; None for an exec array."""
+    options_open: bool = False
+    """Unknown words may hold more options than are visible."""
+
+    @property
+    def name(self) -> str:
+        """The program's base name (`/usr/bin/srun` gives `srun`); empty where it is unknown."""
+        text = self.words[0].known if self.words else None
+        return text.rsplit("/", 1)[-1] if text else ""
+
+    @property
+    def argv(self) -> list[str | None]:
+        return [word.known for word in self.words]
+
+
+@dataclass(slots=True, eq=False)
+class Script:
+    """A shell script that was read: the text, the shell, and what holds for the whole of it."""
+
+    text: PlacedText
+    shell: str
+    """`bash`, `sh`, `dash`, `zsh` …: as named by the command or the #! line."""
+    commands: list[Command] = field(default_factory=list)
+    """All simple commands in the order in which they would run, functions expanded where they are called."""
+    exports: Mapping[str, Setting[str]] = field(default_factory=dict)
+    """Variables exported at the end."""
+    sources: list[Word] = field(default_factory=list)
+    """Files that are sourced and could not be read: the environment is open after the first of them."""
+    traps: list[tuple[str, str]] = field(default_factory=list)
+    """(signal, handler text) of every `trap`."""
+    heredocs: list[Heredoc] = field(default_factory=list)
+    errors: list[Place] = field(default_factory=list)
+    """Spans that the grammar did not understand."""
+    parent: Script | None = None
+    depth: int = 0
+
+
+@dataclass(slots=True, eq=False)
+class Heredoc:
+    """A here-document: its text, and the command that reads it or the file that it is written to."""
+
+    text: PlacedText
+    expanded: bool
+    """False where the delimiter is quoted: the text is taken as it stands."""
+    command: str
+    target: str
+    """The file that it is redirected to, where that is known; else empty."""

@@ -1,0 +1,51 @@
+"""The environment variables in force for one process."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+from kube_gaplint.model.setting import Absent, Origin, Set, Setting, Unknown
+
+
+@dataclass(frozen=True, slots=True)
+class Environment:
+    """Variables and, where something unseen may set more of them, the reason.
+
+    `home` is where a missing variable would be written (the container, the batch script). `open_because` is empty
+    for a complete environment: only then is a variable that is not in `variables` absent. Variables that the image
+    sets with ENV are not seen by anybody; they are left out of account except where `facts` knows the image.
+    """
+
+    home: Origin
+    variables: Mapping[str, Setting[str]] = field(default_factory=dict)
+    open_because: str = ""
+
+    def get(self, *names: str) -> Setting[str]:
+        """The value of a variable; of several names (aliases), the first that is not absent."""
+        for name in names:
+            found = self.variables.get(name)
+            if found is not None and not isinstance(found, Absent):
+                return found
+        if self.open_because and any(name not in self.variables for name in names):
+            return Unknown(self.open_because, self.home)
+        return Absent(self.home)
+
+    def __contains__(self, name: str) -> bool:
+        """Whether the variable is visibly given, be its value known or not."""
+        return not isinstance(self.variables.get(name, None), Absent | None)
+
+    def __iter__(self) -> Iterator[str]:
+        return (name for name, value in self.variables.items() if not isinstance(value, Absent))
+
+    def set_items(self) -> Iterator[tuple[str, Set[str]]]:
+        """Names and values of all variables whose value is known."""
+        for name, value in self.variables.items():
+            if isinstance(value, Set):
+                yield name, value
+
+    def over(self, changes: Mapping[str, Setting[str]], open_because: str = "") -> Environment:
+        """This environment with later assignments on top (`Absent` for `unset`)."""
+        if not changes and not open_because:
+            return self
+        return replace(self, variables={**self.variables, **changes}, open_because=self.open_because or open_because)

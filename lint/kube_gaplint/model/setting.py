@@ -1,0 +1,99 @@
+"""The three-state `Setting` and the origin that every value carries.
+
+A rule may speak of a missing value only when its absence is proven. So a value is one of
+
+* `Set(value, origin)`: it has this value, written or supplied by a default that is known to apply;
+* `Absent(origin)`: it is surely not set; the origin is where it would stand;
+* `Unknown(reason, origin)`: something that gaplint cannot see may set it. An unknown never makes a rule fire.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Generic, Literal, TypeAlias, TypeVar
+
+from kube_gaplint.text.nodes import Node
+from kube_gaplint.text.source import Place
+
+T = TypeVar("T")
+U = TypeVar("U")
+
+Via: TypeAlias = Literal["written", "default", "injected", "derived"]
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """One step of the way to a value: the place that refers to it, and what kind of reference it is."""
+
+    place: Place
+    note: str
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a value comes from.
+
+    `place` is where it stands, or for a default or an absence the object or container that would carry it. `via`
+    tells a written value from a controller's default ("default"), from what an operator or launcher adds by itself
+    ("injected") and from what was computed out of others ("derived"); `note` says which one, for the user. `chain`
+    is the way from the workload to the place (outermost first): an envFrom, a mount, a patch. `node` is the YAML
+    node where there is one; fixes need it.
+    """
+
+    place: Place
+    via: Via = "written"
+    note: str = ""
+    chain: tuple[Link, ...] = ()
+    node: Node | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def written(self) -> bool:
+        return self.via == "written"
+
+
+@dataclass(frozen=True, slots=True)
+class Set(Generic[T]):
+    """The setting has this value."""
+
+    value: T
+    origin: Origin
+
+
+@dataclass(frozen=True, slots=True)
+class Absent:
+    """The setting is surely not there."""
+
+    origin: Origin
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """The setting cannot be seen; `reason` completes the sentence "unknown, because …"."""
+
+    reason: str
+    origin: Origin | None = None
+
+
+Setting: TypeAlias = Set[T] | Absent | Unknown
+
+
+def known(setting: Setting[T]) -> T | None:
+    """The value where it is set, else None. Use it only where absent and unknown mean the same to the caller."""
+    return setting.value if isinstance(setting, Set) else None
+
+
+def mapped(setting: Setting[T], change: Callable[[T], U]) -> Setting[U]:
+    """The same setting with its value changed; absent and unknown stay what they are."""
+    return Set(change(setting.value), setting.origin) if isinstance(setting, Set) else setting
+
+
+def first_set(*settings: Setting[T]) -> Setting[T]:
+    """The setting in force among several places in order of precedence, strongest first.
+
+    A set value wins over all later ones; an unknown hides what comes after it; absent only when all are.
+    """
+    for setting in settings[:-1]:
+        if not isinstance(setting, Absent):
+            return setting
+    return settings[-1]

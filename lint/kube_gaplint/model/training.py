@@ -1,0 +1,210 @@
+"""Training processes: the launcher chain, the program, and the settings that decide its fate."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from kube_gaplint.model.command import Command, Word
+from kube_gaplint.model.environment import Environment
+from kube_gaplint.model.setting import Absent, Origin, Set, Setting, Unknown
+
+if TYPE_CHECKING:
+    from kube_gaplint.model.workload import Container, Role, Workload
+
+Release: TypeAlias = tuple[int, ...]
+"""A version as numbers, most significant first: (2, 3, 1). Compare with shorter tuples: `release < (2, 2)`."""
+
+Unit: TypeAlias = Literal["steps", "epochs", "fraction", "samples", "tokens", "seconds", "minutes", "hours"]
+
+
+@dataclass(frozen=True, slots=True)
+class Quantity:
+    """An amount of training with its unit. `fraction` is of the whole run, from 0 to 1."""
+
+    amount: float
+    unit: Unit
+
+    @property
+    def seconds(self) -> float | None:
+        """The amount in seconds, for units of time."""
+        factor = {"seconds": 1.0, "minutes": 60.0, "hours": 3600.0}.get(self.unit)
+        return None if factor is None else self.amount * factor
+
+    def __str__(self) -> str:
+        amount = f"{self.amount:,.0f}" if float(self.amount).is_integer() else f"{self.amount:g}"
+        unit = self.unit[:-1] if self.amount == 1 and self.unit.endswith("s") else self.unit
+        return f"{amount} {unit}"
+
+
+@dataclass(frozen=True, slots=True)
+class OptionValue:
+    """One occurrence of an option: `--save-interval 500`, `trainer.max_steps=10`, a bare flag."""
+
+    name: str
+    """As written, without leading dashes."""
+    value: Setting[str]
+    """The value; for a bare flag `Set("")`."""
+    word: Word
+    """The word that holds the option's name: where a finding about it points."""
+    bare: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """Parsed arguments of a launcher or a program. Names compare with `-` and `_` alike; the last occurrence wins.
+
+    `open_because`: words of unknown content may hold more options, so that a missing one is unknown.
+    """
+
+    occurrences: tuple[OptionValue, ...]
+    positionals: tuple[Word, ...]
+    home: Origin
+    open_because: str = ""
+
+    @staticmethod
+    def normal(name: str) -> str:
+        return name.lstrip("-").replace("_", "-")
+
+    def find(self, *names: str) -> OptionValue | None:
+        """The occurrence in force of an option under any of its names."""
+        wanted = {self.normal(name) for name in names}
+        for occurrence in reversed(self.occurrences):
+            if self.normal(occurrence.name) in wanted:
+                return occurrence
+        return None
+
+    def get(self, *names: str) -> Setting[str]:
+        found = self.find(*names)
+        if found is not None:
+            return found.value
+        if self.open_because:
+            return Unknown(self.open_because, self.home)
+        return Absent(self.home)
+
+    def has(self, *names: str) -> bool | None:
+        """Whether an option is given: True, False, or None where unseen words may hold it."""
+        if self.find(*names) is not None:
+            return True
+        return None if self.open_because else False
+
+
+@dataclass(slots=True, eq=False)
+class Launcher:
+    """One layer between the container's command and the training program: torchrun, srun, mpirun, deepspeed …
+
+    Settings that the launcher does not have are `Absent`. Defaults are applied (`origin.via == "default"`), so a
+    rule reads effective values. Times are seconds.
+    """
+
+    kind: str
+    """Key of the launcher's module: `torchrun`, `torch.distributed.launch`, `deepspeed`, `accelerate`, `mpirun`,
+    `srun`, `ray`, `composer`, `ft_launcher`, `hyperpodrun`, `horovodrun`, `lightning`, `torchtune`, `litgpt` …"""
+    options: Options
+    command: Command
+    origin: Origin
+    nodes: Setting[int]
+    """Fixed number of nodes; unknown for an elastic range (see `elastic`)."""
+    processes_per_node: Setting[int]
+    """Training processes on each node; unknown for `auto`/`gpu`."""
+    max_restarts: Setting[int]
+    rendezvous_backend: Setting[str]
+    rendezvous_id: Setting[str]
+    rendezvous_endpoint: Setting[str]
+    rendezvous_conf: Setting[str]
+    elastic: Setting[bool]
+    exports: Mapping[str, Setting[str]] = field(default_factory=dict)
+    """Variables that the launcher gives to the processes by itself or on request (`mpirun -x`, torchrun's
+    async-error default)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Framework:
+    """The recognised training framework. `name` is its key in `facts.frameworks` (`megatron`, `hf-trainer` …)."""
+
+    name: str
+    title: str
+    evidence: Origin
+    """What it was recognised by."""
+
+
+@dataclass(slots=True, eq=False)
+class TrainingSettings:
+    """Framework-independent settings of a training program, read from flags, overrides, config files and Python.
+
+    Defaults of the recognised framework are applied (`origin.via == "default"`). For a program whose framework or
+    configuration is not visible, missing values are `Unknown`.
+    """
+
+    save_path: Setting[str]
+    save_interval: Setting[Quantity]
+    """`Absent`: the program surely never saves periodically."""
+    saving: Setting[bool]
+    """Whether saving is on at all."""
+    total: Setting[Quantity]
+    """The planned length of the run, in the unit of the option that gives it."""
+    retention: Setting[int]
+    """Checkpoints kept; `Absent`: all are kept."""
+    resume: Setting[bool]
+    """Whether a restart continues from the last checkpoint."""
+    timeout: Setting[float]
+    """The process-group (collective) timeout in seconds."""
+    asynchronous: Setting[bool]
+    in_memory: Setting[bool]
+    """Frequent local or in-memory replicas cover faults between persistent saves."""
+    best_only: Setting[bool]
+    signal_save: Setting[bool]
+    """Saves when it is told to stop."""
+    second_path: Setting[str]
+    """A second place that checkpoints go to (an asynchronous upload, a persistent tier)."""
+    exit_after: Setting[float]
+    """Seconds after which the program saves and exits by itself."""
+    samples_per_step: Setting[float]
+    """Global batch size in samples, to bring `samples` and `steps` together."""
+    extra: Mapping[str, Setting[str]] = field(default_factory=dict)
+    """Other options that rules ask for by canonical key (tensor-parallel, data-workers, …); see facts.frameworks."""
+
+
+@dataclass(slots=True, eq=False)
+class TrainingProcess:
+    """A training program as it starts in one role: the view that rules on NCCL and checkpoints speak of."""
+
+    workload: Workload
+    role: Role
+    container: Container
+    command: Command
+    launchers: tuple[Launcher, ...]
+    """Outermost first."""
+    program: str
+    """Script path, module or binary; empty where it is unknown."""
+    options: Options
+    """The program's own arguments."""
+    environment: Environment
+    """As the program sees it: after exports, prefix assignments and what launchers add."""
+    framework: Framework | None
+    settings: TrainingSettings
+    torch: Setting[Release]
+    nccl: Setting[Release]
+    uses_torch: Setting[bool]
+    opaque_because: str = ""
+    """Not empty where the program's text and options do not tell what it does (a wrapper, a binary)."""
+    origin: Origin = field(kw_only=True)
+
+    @property
+    def nodes(self) -> Setting[int]:
+        return self.workload.nodes
+
+    def launcher(self, *kinds: str) -> Launcher | None:
+        """The innermost launcher of one of these kinds (of any kind without arguments)."""
+        for launcher in reversed(self.launchers):
+            if not kinds or launcher.kind in kinds:
+                return launcher
+        return None
+
+    def layers(self) -> Iterator[str]:
+        return (launcher.kind for launcher in self.launchers)
+
+
+def known_release(setting: Setting[Release]) -> Release | None:
+    return setting.value if isinstance(setting, Set) else None

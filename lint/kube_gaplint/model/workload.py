@@ -1,0 +1,259 @@
+"""Workloads: one training job of any kind, with the values that its controllers really use.
+
+Adapters in `kinds` build these. Every field is effective: defaults of the API version are applied, overrides are
+merged, operators' own injections are added. `origin.via` tells where a value comes from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+from kube_gaplint.model.command import Command, Script
+from kube_gaplint.model.environment import Environment
+from kube_gaplint.model.setting import Absent, Origin, Set, Setting, Unknown
+from kube_gaplint.model.slurm import Batch
+from kube_gaplint.model.subject import Subject
+from kube_gaplint.model.training import TrainingProcess
+
+Purpose: TypeAlias = Literal[
+    "training", "benchmark", "smoke", "interactive", "inference", "evaluation", "cpu", "unknown",
+]  # fmt: skip
+    "training", "benchmark", "smoke", "interactive", "inference", "evaluation", "cpu", "unknown"
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Classified:
+    """What a workload is for, and by what it was recognised (shown by `gaplint show`)."""
+
+    purpose: Purpose
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Mount:
+    """A volume mounted into a container."""
+
+    path: Setting[str]
+    volume: str
+    sub_path: str
+    read_only: bool
+    origin: Origin
+
+
+VolumeKind: TypeAlias = Literal[
+    "claim", "empty-dir", "memory", "host-path", "nfs", "csi", "config-map", "secret", "ephemeral", "projected",
+    "downward", "image", "other", "unknown",
+]  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Volume:
+    """A volume of a pod. `source` is the claim, ConfigMap, host path, CSI driver … that it stands on."""
+
+    name: str
+    kind: VolumeKind
+    source: Setting[str]
+    origin: Origin
+    size_limit: Setting[str]
+    """`sizeLimit` of an emptyDir, as written."""
+    access_modes: Setting[tuple[str, ...]]
+    """Of the claim, where its object was found."""
+    storage_class: Setting[str]
+    capacity: Setting[str]
+    durable: Setting[bool]
+    """Whether data in it outlives the pod."""
+    shared: Setting[bool]
+    """Whether pods on several nodes can mount it at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Accelerators:
+    """Accelerators of one container (or pod): resource name (`nvidia.com/gpu`) and count.
+
+    `vendor`: nvidia, amd, intel, habana, neuron, tpu, ascend, or "" where unknown. `partial`: MIG slices, shared or
+    time-sliced devices: no collective across them.
+    """
+
+    resource: str
+    count: Setting[int]
+    vendor: str
+    origin: Origin
+    partial: bool = False
+
+
+@dataclass(slots=True, eq=False)
+class Container:
+    """A container with everything that runs in it. For a batch script: the allocation's node environment."""
+
+    name: str
+    origin: Origin
+    subject: Subject
+    image: Setting[str]
+    environment: Environment
+    """What Kubernetes gives to the container's first process."""
+    command: Setting[tuple[str, ...]]
+    args: Setting[tuple[str, ...]]
+    accelerators: tuple[Accelerators, ...]
+    requests: Mapping[str, Setting[str]]
+    limits: Mapping[str, Setting[str]]
+    mounts: tuple[Mount, ...]
+    init: bool = False
+    sidecar: bool = False
+    """An init container with restartPolicy Always."""
+    commands: list[Command] = field(default_factory=list)
+    """Every command that is seen to run, in order; those of scripts that it calls included."""
+    scripts: list[Script] = field(default_factory=list)
+    entrypoint_unknown: str = ""
+    """Not empty where what starts is not seen: no command and an image's ENTRYPOINT, or a wrapper from the image."""
+    fields: Mapping[str, Setting[str]] = field(default_factory=dict)
+    """Further scalar fields by path, as the rules ask for them: `imagePullPolicy`, `securityContext.privileged` …"""
+    exposed: Mapping[str, object] = field(default_factory=dict)
+    """Structured parts (probes, lifecycle, capabilities) as typed values; see `model.pod`."""
+
+    @property
+    def accelerator_count(self) -> Setting[int]:
+        """All accelerators of the container; `Absent` where it surely asks for none."""
+        if not self.accelerators:
+            return Absent(self.origin)
+        total = 0
+        for accelerator in self.accelerators:
+            if not isinstance(accelerator.count, Set):
+                return Unknown("the number of accelerators is not known", accelerator.origin)
+            total += accelerator.count.value
+        return Set(total, self.accelerators[0].origin)
+
+
+@dataclass(slots=True, eq=False)
+class Pod:
+    """A pod template as the controller makes it."""
+
+    origin: Origin
+    containers: tuple[Container, ...]
+    init_containers: tuple[Container, ...]
+    volumes: tuple[Volume, ...]
+    annotations: Mapping[str, Setting[str]]
+    labels: Mapping[str, Setting[str]]
+    restart_policy: Setting[str]
+    grace_seconds: Setting[float]
+    node_selector: Mapping[str, Setting[str]]
+    fields: Mapping[str, Setting[str]] = field(default_factory=dict)
+    """Further scalar fields by path: `hostNetwork`, `dnsPolicy`, `priorityClassName`, `subdomain`, `schedulerName` …"""
+    exposed: Mapping[str, object] = field(default_factory=dict)
+    """Structured parts (tolerations, affinity, topology spread …) as typed values; see `model.pod`."""
+    overrides_unknown: str = ""
+    """Not empty where something unseen (a runtime that is not in the paths) may add volumes, variables or fields."""
+
+    def volume(self, name: str) -> Volume | None:
+        return next((volume for volume in self.volumes if volume.name == name), None)
+
+    @property
+    def accelerator_count(self) -> Setting[int]:
+        """Accelerators of the whole pod."""
+        counts = [container.accelerator_count for container in self.containers]
+        for count in counts:
+            if isinstance(count, Unknown):
+                return count
+        found = [count for count in counts if isinstance(count, Set)]
+        if not found:
+            return Absent(self.origin)
+        return Set(sum(count.value for count in found), found[0].origin)
+
+
+@dataclass(slots=True, eq=False)
+class Role:
+    """A group of like pods: Master, Worker, launcher, head, a Volcano task, the nodes of a batch job."""
+
+    name: str
+    origin: Origin
+    pod: Pod
+    replicas: Setting[int]
+    """Pods of this role in the whole workload (replicas × parallelism where a kind has both)."""
+    trains: bool = True
+    """Its pods take part in the collective: false for launchers, submitters and parameter-free helpers."""
+
+
+Scope: TypeAlias = Literal["container", "pod", "role", "workload", "process"]
+
+
+@dataclass(frozen=True, slots=True)
+class RestartLayer:
+    """One controller that starts something again after a failure, outermost first in `Workload.restarts`.
+
+    `scope` is what it restarts at once; `budget` how often (`Absent`: never; a very large number: no bound).
+    `on` lists what it reacts to: "failure" (a container exits non-zero), "eviction", "node-loss".
+    """
+
+    owner: str
+    scope: Scope
+    budget: Setting[int]
+    origin: Origin
+    on: frozenset[str] = frozenset({"failure", "eviction", "node-loss"})
+    note: str = ""
+
+
+UNBOUNDED = 2**31 - 1
+"""A restart budget without bound."""
+
+
+@dataclass(slots=True, eq=False)
+class Workload:
+    """One training job, or what looks like one."""
+
+    subject: Subject
+    origin: Origin
+    roles: tuple[Role, ...]
+    classified: Classified
+    restarts: tuple[RestartLayer, ...]
+    nodes: Setting[int]
+    """Pods (or Slurm nodes) that take part in the collective; each is taken as a node of its own."""
+    accelerators_per_node: Setting[int]
+    restart_budget: Setting[int]
+    """How many failures of one member the whole survives, through every layer (`UNBOUNDED`: all)."""
+    gang_scheduled: Setting[bool]
+    elastic: Setting[bool]
+    deadline_seconds: Setting[float]
+    run_days: Setting[float]
+    """Planned or declared duration (profile, annotation, time limit)."""
+    step_seconds: Setting[float]
+    save_seconds: Setting[float]
+    annotations: Mapping[str, Setting[str]] = field(default_factory=dict)
+    labels: Mapping[str, Setting[str]] = field(default_factory=dict)
+    processes: list[TrainingProcess] = field(default_factory=list)
+    batch: Batch | None = None
+    """For a Slurm batch script: its directives and steps."""
+    fields: Mapping[str, Setting[str]] = field(default_factory=dict)
+    """Kind-specific scalars by path: `spec.runPolicy.cleanPodPolicy`, `spec.maxRetry` …"""
+    exposed: Mapping[str, object] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+    """What could not be seen, in words (shown by `gaplint show`, GAP003)."""
+
+    @property
+    def purpose(self) -> Purpose:
+        return self.classified.purpose
+
+    @property
+    def trains(self) -> bool:
+        """Whether rules for training speak of it: benchmarks, serving, interactive and CPU jobs are out."""
+        return self.classified.purpose == "training"
+
+    @property
+    def accelerators(self) -> Setting[int]:
+        """All accelerators of the collective (the world size of one process a device)."""
+        nodes, each = self.nodes, self.accelerators_per_node
+        if isinstance(nodes, Set) and isinstance(each, Set):
+            return Set(nodes.value * each.value, each.origin)
+        return next(s for s in (nodes, each) if not isinstance(s, Set))
+
+    @property
+    def multi_node(self) -> bool | None:
+        """True or False where the number of nodes is known, else None."""
+        return self.nodes.value > 1 if isinstance(self.nodes, Set) else None
+
+    def containers(self) -> Iterator[tuple[Role, Container]]:
+        """All containers, init containers excluded."""
+        for role in self.roles:
+            for container in role.pod.containers:
+                yield role, container

@@ -1,0 +1,1 @@
+"""Bytes to nodes with spans, comments and edits. Knows nothing of Kubernetes."""

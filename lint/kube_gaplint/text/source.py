@@ -1,0 +1,132 @@
+"""Source texts and places in them.
+
+Everything that gaplint says points at a `Place`: a span of characters in one `Source`. Offsets count characters of
+the decoded text, so they serve edits directly; lines and columns are derived, and only when something is shown.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from dataclasses import dataclass, field
+from typing import NamedTuple, Protocol
+
+
+class Span(NamedTuple):
+    """A half-open range of character offsets: `text[start:end]`."""
+
+    start: int
+    end: int
+
+
+class Position(NamedTuple):
+    """A place as editors count it: both numbers start at 1."""
+
+    line: int
+    column: int
+
+
+@dataclass(slots=True, eq=False)
+class Source:
+    """One decoded text: a file, or standard input.
+
+    `path` is what the user is shown (relative where the user gave a relative path). `text` keeps the file's own line
+    ends; a byte-order mark is not part of it.
+    """
+
+    path: str
+    text: str
+    _line_starts: list[int] = field(default_factory=list, repr=False)
+
+    def _starts(self) -> list[int]:
+        if not self._line_starts:
+            starts = [0]
+            text = self.text
+            find = text.find
+            at = find("\n")
+            if at < 0 and "\r" in text:  # old Macintosh line ends
+                starts.extend(i + 1 for i, c in enumerate(text) if c == "\r")
+            while at >= 0:
+                starts.append(at + 1)
+                at = find("\n", at + 1)
+            self._line_starts = starts
+        return self._line_starts
+
+    def position(self, offset: int) -> Position:
+        """Line and column of a character offset; an offset beyond the end is the end."""
+        starts = self._starts()
+        offset = max(0, min(offset, len(self.text)))
+        row = bisect_right(starts, offset) - 1
+        return Position(row + 1, offset - starts[row] + 1)
+
+    def line_span(self, line: int) -> Span:
+        """The span of a line (from 1), without its line end; an empty span at the end for a line beyond it."""
+        starts = self._starts()
+        if line > len(starts):
+            return Span(len(self.text), len(self.text))
+        start = starts[line - 1]
+        end = starts[line] if line < len(starts) else len(self.text)
+        while end > start and self.text[end - 1] in "\r\n":
+            end -= 1
+        return Span(start, end)
+
+    @property
+    def line_count(self) -> int:
+        return len(self._starts())
+
+    @property
+    def newline(self) -> str:
+        """The line end that this text uses: that of its first line, `\\n` where it has none."""
+        at = self.text.find("\n")
+        if at < 0:
+            return "\r" if "\r" in self.text else "\n"
+        return "\r\n" if at > 0 and self.text[at - 1] == "\r" else "\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A span in a source."""
+
+    source: Source
+    span: Span
+
+    @property
+    def start(self) -> Position:
+        return self.source.position(self.span.start)
+
+    @property
+    def end(self) -> Position:
+        return self.source.position(self.span.end)
+
+    @property
+    def text(self) -> str:
+        return self.source.text[self.span.start : self.span.end]
+
+    def __repr__(self) -> str:
+        return f"{self.source.path}:{self.start.line}:{self.start.column}"
+
+
+class PlacedText(Protocol):
+    """A text whose every character has a place in some source: a script file, or a script inside a YAML scalar."""
+
+    @property
+    def text(self) -> str:
+        """The text as a program sees it (after YAML unescaping and folding)."""
+        ...
+
+    def place(self, start: int, end: int) -> Place:
+        """Where `text[start:end]` stands in its source."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class WholeText:
+    """A source that is itself the program text, such as a batch script file."""
+
+    source: Source
+
+    @property
+    def text(self) -> str:
+        return self.source.text
+
+    def place(self, start: int, end: int) -> Place:
+        return Place(self.source, Span(start, end))

@@ -1,0 +1,1 @@
+"""The rules that come with gaplint: one module a rule, grouped by family."""
