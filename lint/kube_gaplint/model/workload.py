@@ -20,8 +20,6 @@ from kube_gaplint.model.training import TrainingProcess
 Purpose: TypeAlias = Literal[
     "training", "benchmark", "smoke", "interactive", "inference", "evaluation", "cpu", "unknown",
 ]  # fmt: skip
-    "training", "benchmark", "smoke", "interactive", "inference", "evaluation", "cpu", "unknown"
-]
 
 
 @dataclass(frozen=True, slots=True)
