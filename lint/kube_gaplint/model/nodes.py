@@ -52,6 +52,10 @@ class NodePool:
     replaces_drifted: bool = False
     """The controller replaces nodes whose image is no longer the current one (Karpenter drift)."""
 
+    @property
+    def object_origin(self) -> Origin:
+        return self.origin
+
 
 UpgradeKind: TypeAlias = Literal[
     "package-upgrade",  # cloud-init package_upgrade: true
@@ -90,3 +94,7 @@ class NodeBootstrap:
     opaque_because: str = ""
     """Not empty where part of the set-up is not seen: then a missing switch-off is unknown."""
     release: Release = ()
+
+    @property
+    def object_origin(self) -> Origin:
+        return self.origin

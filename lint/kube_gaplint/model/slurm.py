@@ -59,6 +59,10 @@ class SlurmConf:
     writer: str = ""
     """The operator that writes the rest (`slinky`, `soperator`, `sunk`), empty for plain Slurm."""
 
+    @property
+    def object_origin(self) -> Origin:
+        return self.origin
+
     def get(self, key: str) -> Setting[str]:
         return self.values.get(key.lower(), Absent(self.origin))
 
@@ -77,6 +81,10 @@ class Batch:
     conf: SlurmConf | None = None
     """The slurm.conf found in the given paths, if exactly one can apply."""
     workload: Workload | None = None
+
+    @property
+    def object_origin(self) -> Origin:
+        return self.origin
 
     def directive(self, *names: str) -> Directive | None:
         """The directive in force (the last of several)."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from kube_gaplint.model.command import Command, Word
 from kube_gaplint.model.environment import Environment
 from kube_gaplint.model.setting import Absent, Origin, Set, Setting, Unknown
+from kube_gaplint.model.subject import Subject
 
 if TYPE_CHECKING:
     from kube_gaplint.model.workload import Container, Role, Workload
@@ -190,6 +191,15 @@ class TrainingProcess:
     opaque_because: str = ""
     """Not empty where the program's text and options do not tell what it does (a wrapper, a binary)."""
     origin: Origin = field(kw_only=True)
+
+    @property
+    def subject(self) -> Subject:
+        return self.container.subject
+
+    @property
+    def object_origin(self) -> Origin:
+        """The object that the process belongs to: gaps of like roles in one object are one finding."""
+        return self.workload.origin
 
     @property
     def nodes(self) -> Setting[int]:

@@ -229,6 +229,10 @@ class Workload:
     """What could not be seen, in words (shown by `gaplint show`, GAP003)."""
 
     @property
+    def object_origin(self) -> Origin:
+        return self.origin
+
+    @property
     def purpose(self) -> Purpose:
         return self.classified.purpose
 

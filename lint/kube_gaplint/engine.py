@@ -1,0 +1,209 @@
+"""From paths to a report: discover, load, model, rules, merge, suppress, filter."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from datetime import date
+from typing import Any
+
+from kube_gaplint import registry
+from kube_gaplint.findings import Finding, Gap, Related, Report, Severity
+from kube_gaplint.meta import META_RULES
+from kube_gaplint.model.profile import Profile
+from kube_gaplint.model.setting import Origin
+from kube_gaplint.model.subject import Subject
+from kube_gaplint.rule import Context, Rule
+from kube_gaplint.text.compose import Problem
+from kube_gaplint.text.source import Place
+
+
+class UsageProblem(Exception):
+    """The run itself is wrong: a missing path, an unknown code. The message says what, where and what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What one run is asked for. `stdin` holds the bytes of standard input where `-` is among the paths."""
+
+    paths: tuple[str, ...] = (".",)
+    stdin: bytes | None = None
+    stdin_filename: str = ""
+    select: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
+    min_severity: Severity = Severity.WARNING
+    profile: Profile = field(default_factory=Profile)
+    exclude: tuple[str, ...] = ()
+    today: date | None = None
+
+
+_PROBLEM_CODES = {
+    "syntax": ("GAP001", Severity.ERROR),
+    "duplicate-key": ("GAP001", Severity.WARNING),
+    "limit": ("GAP002", Severity.ERROR),
+}
+
+
+def lint(request: Request) -> Report:
+    """Judge the paths of a request. Raises UsageProblem."""
+    from kube_gaplint import discover
+    from kube_gaplint.bundle import bundle
+    from kube_gaplint.kinds import build
+
+    codes = selected_codes(request)
+    try:
+        discovery = discover.discover(
+            request.paths, exclude=request.exclude, stdin=request.stdin, stdin_filename=request.stdin_filename
+        )
+    except discover.PathError as error:
+        raise UsageProblem(str(error)) from error
+    loaded = bundle.load(discovery)
+    model = build(loaded.bundle, request.profile)
+
+    report = Report(errors=[*discovery.errors, *loaded.errors])
+    report.summary.files = loaded.files
+    report.summary.documents = loaded.documents
+    report.summary.workloads = len(model.workloads)
+    for counted in (discovery.skipped, loaded.skipped):
+        for reason, count in counted.items():
+            report.summary.skip(reason, count)
+    for workload in model.workloads:
+        kind, purpose = workload.subject.kind, workload.purpose
+        report.summary.by_kind[kind] = report.summary.by_kind.get(kind, 0) + 1
+        report.summary.by_class[purpose] = report.summary.by_class.get(purpose, 0) + 1
+
+    found = [*_problems(loaded.problems, codes), *_run_rules(model.views, codes, Context(request.profile))]
+    findings = _fingerprinted(_merged(found))
+    report.findings = sorted(findings, key=_order)
+    _hide(report, request.min_severity)
+    return report
+
+
+def selected_codes(request: Request) -> frozenset[str]:
+    """The codes that a request switches on. Raises UsageProblem with a suggestion for an unknown one."""
+    try:
+        return registry.select(request.select, request.ignore)
+    except registry.UnknownSelector as error:
+        hint = f" Did you mean {' or '.join(error.suggestions)}?" if error.suggestions else ""
+        raise UsageProblem(
+            f"there is no rule or family {error.text!r}.{hint} `gaplint rules` lists all of them."
+        ) from error
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """A finding on its way, with the object that it belongs to (for merging) and its semantic detail."""
+
+    finding: Finding
+    object_place: Place
+    detail: str
+
+
+def _problems(problems: Iterable[Problem], codes: frozenset[str]) -> Iterator[_Found]:
+    for problem in problems:
+        code, severity = _PROBLEM_CODES[problem.kind]
+        if code in codes:
+            gap = Gap(Origin(problem.place), problem.message, detail=problem.message, severity=severity)
+            subject = Subject(kind="file", name="")
+            yield _Found(_finding(META_RULES[code], gap, subject), problem.place, problem.message)
+
+
+def _run_rules(views: Iterable[Any], codes: frozenset[str], context: Context) -> Iterator[_Found]:
+    by_type: dict[type, list[Rule]] = {}
+    for view in views:
+        rules = by_type.get(type(view))
+        if rules is None:
+            rules = by_type[type(view)] = registry.for_view(type(view), codes)
+        for rule in rules:
+            for gap in rule.check(view, context):
+                subject = view.subject
+                if gap.container:
+                    subject = subject.in_container(gap.container)
+                yield _Found(_finding(rule, gap, subject), view.object_origin.place, gap.detail)
+
+
+def _finding(rule: Rule, gap: Gap, subject: Subject) -> Finding:
+    return Finding(
+        code=rule.code,
+        name=rule.name,
+        severity=rule.severity if gap.severity is None else gap.severity,
+        message=gap.message,
+        consequence=gap.consequence,
+        subject=subject,
+        origin=gap.origin,
+        related=gap.related,
+        evidence=rule.evidence if gap.evidence is None else gap.evidence,
+        fix=gap.fix,
+        fingerprint="",
+    )
+
+
+def _merged(found: Iterable[_Found]) -> list[_Found]:
+    """One finding for one gap.
+
+    The same gap in several like roles or containers of one object becomes one finding, with the others as related
+    places. The same place reached twice (two overlays of one base) is said once.
+    """
+    by_place: dict[tuple[str, str, int, int, str], _Found] = {}
+    for item in found:
+        place = item.finding.place
+        key = (item.finding.code, place.source.path, place.span.start, place.span.end, item.detail)
+        kept = by_place.get(key)
+        if kept is None or item.finding.severity > kept.finding.severity:
+            by_place[key] = item
+    by_object: dict[tuple[object, ...], list[_Found]] = defaultdict(list)
+    for item in by_place.values():
+        owner = item.object_place
+        by_object[(item.finding.code, owner.source.path, owner.span.start, item.detail)].append(item)
+    return [_one_of(group) for group in by_object.values()]
+
+
+def _one_of(group: list[_Found]) -> _Found:
+    first = max(group, key=lambda item: item.finding.severity)
+    others = [item for item in group if item is not first]
+    if not others:
+        return first
+    also = tuple(
+        Related(item.finding.origin, f"the same in container {item.finding.subject.container}")
+        if item.finding.subject.container
+        else Related(item.finding.origin, "the same here")
+        for item in others
+    )
+    return replace(first, finding=replace(first.finding, related=(*first.finding.related, *also)))
+
+
+def _fingerprinted(found: list[_Found]) -> list[Finding]:
+    """Findings with fingerprints built from what they mean, never from where they stand.
+
+    Equal ones (the same object in two files, say) are told apart by an ordinal in the order of their places.
+    """
+    seen: dict[str, int] = {}
+    out = []
+    for item in sorted(found, key=lambda item: _order(item.finding)):
+        subject = item.finding.subject
+        parts = (
+            item.finding.code,
+            subject.kind,
+            subject.api_version.split("/")[0] if "/" in subject.api_version else "",
+            subject.namespace,
+            subject.name,
+            item.detail,
+        )
+        digest = hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:16]
+        seen[digest] = seen.get(digest, 0) + 1
+        ordinal = seen[digest]
+        out.append(replace(item.finding, fingerprint=digest if ordinal == 1 else f"{digest}-{ordinal}"))
+    return out
+
+
+def _order(finding: Finding) -> tuple[str, int, str, str]:
+    return (finding.place.source.path, finding.place.span.start, finding.code, finding.message)
+
+
+def _hide(report: Report, least: Severity) -> None:
+    shown = [finding for finding in report.findings if finding.severity >= least]
+    report.summary.hidden = sum(finding.suppressed is None for finding in report.findings if finding.severity < least)
+    report.summary.suppressed = sum(finding.suppressed is not None for finding in report.findings)
+    report.findings = shown

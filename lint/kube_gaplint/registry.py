@@ -1,0 +1,116 @@
+"""The rules that exist, known by a generated index so that only the modules in need are imported.
+
+A rule pack is a package with a module `_index` whose `ROWS` list its rules: code, name, severity, view, module, tier,
+first line of the page. The built-in pack is found by its name; other packs come through the entry point
+`kube_gaplint.rules` when the configuration names them.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+from kube_gaplint.findings import Severity
+from kube_gaplint.meta import META_RULES
+from kube_gaplint.rule import Rule
+
+BUILTIN_PACK = "kube_gaplint_rules"
+
+
+@dataclass(frozen=True, slots=True)
+class RuleInfo:
+    """A row of the index. `view` is the name of the model class that the rule looks at; empty for meta codes."""
+
+    code: str
+    name: str
+    severity: Severity
+    view: str
+    module: str
+    tier: str
+    summary: str
+
+    @property
+    def family(self) -> str:
+        """The letters of the code: `NCCL`."""
+        return self.code.rstrip("0123456789")
+
+
+class UnknownSelector(ValueError):
+    """A name that is no code, family or rule name. `suggestions` are near ones."""
+
+    def __init__(self, text: str, suggestions: Sequence[str]) -> None:
+        super().__init__(text)
+        self.text = text
+        self.suggestions = tuple(suggestions)
+
+
+@cache
+def rules() -> tuple[RuleInfo, ...]:
+    """All rules of the built-in pack and the meta codes, by code."""
+    rows = importlib.import_module(f"{BUILTIN_PACK}._index").ROWS
+    found = [RuleInfo(code, name, Severity.parse(severity), *rest) for code, name, severity, *rest in rows]
+    found.extend(
+        RuleInfo(meta.code, meta.name, meta.severity, "", "", meta.tier, meta.summary) for meta in META_RULES.values()
+    )
+    return tuple(sorted(found, key=lambda info: info.code))
+
+
+@cache
+def _by_key() -> dict[str, RuleInfo]:
+    table = {info.code: info for info in rules()}
+    table.update({info.name: info for info in rules()})
+    return table
+
+
+def info(key: str) -> RuleInfo:
+    """The index row of a code or a name. Raises UnknownSelector."""
+    found = _by_key().get(key) or _by_key().get(key.upper()) or _by_key().get(key.lower())
+    if found is None:
+        raise UnknownSelector(key, _near(key))
+    return found
+
+
+@cache
+def load(key: str) -> Rule:
+    """Import a rule by code or name. Raises UnknownSelector."""
+    row = info(key)
+    if not row.module:
+        return META_RULES[row.code]
+    module = importlib.import_module(row.module)
+    for value in vars(module).values():
+        if isinstance(value, Rule) and value.code == row.code:
+            return value
+    raise LookupError(f"{row.module} declares no rule {row.code}: the index is stale")
+
+
+def resolve(selector: str) -> tuple[str, ...]:
+    """The codes that a selector stands for: a code, a family (`NCCL`), a rule name. Raises UnknownSelector."""
+    upper = selector.upper()
+    family = tuple(row.code for row in rules() if row.family == upper)
+    return family or (info(selector).code,)
+
+
+def select(selected: Iterable[str], ignored: Iterable[str]) -> frozenset[str]:
+    """The codes that are switched on: those selected (all, where nothing is) without the ignored ones."""
+    chosen = {code for selector in selected for code in resolve(selector)}
+    if not chosen:
+        chosen = {row.code for row in rules()}
+    return frozenset(chosen.difference(code for selector in ignored for code in resolve(selector)))
+
+
+def for_view(view: type, codes: frozenset[str]) -> list[Rule]:
+    """The rules among `codes` that look at this type of view, imported now."""
+    return [load(row.code) for row in rules() if row.view == view.__name__ and row.code in codes]
+
+
+def _near(text: str) -> list[str]:
+    import difflib
+
+    wanted = text.upper()
+    families = sorted({row.family for row in rules()})
+    codes = [row.code for row in rules()]
+    names = [row.name for row in rules()]
+    near = difflib.get_close_matches(wanted, codes + families, n=3, cutoff=0.7)
+    return near + difflib.get_close_matches(text.lower(), names, n=3, cutoff=0.6)

@@ -1,0 +1,65 @@
+"""Write the index of the built-in rules: `python tools/index_rules.py` (with `--check` it only compares).
+
+The engine reads the index instead of importing a hundred rule modules.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+import sys
+from pathlib import Path
+
+from kube_gaplint.rule import Rule
+
+PACK = "kube_gaplint_rules"
+HEADER = '''"""The index of the rules in this pack. Written by tools/index_rules.py; do not edit."""
+
+from __future__ import annotations
+
+ROWS: tuple[tuple[str, str, str, str, str, str, str], ...] = (
+'''
+
+
+def found_rules() -> list[tuple[Rule, str]]:
+    """All rules of the pack with the module that declares each."""
+    pack = importlib.import_module(PACK)
+    rules = {}
+    for module_info in pkgutil.walk_packages(pack.__path__, f"{PACK}."):
+        if module_info.name.rsplit(".", 1)[-1].startswith("_"):
+            continue
+        module = importlib.import_module(module_info.name)
+        for value in vars(module).values():
+            if isinstance(value, Rule):
+                rules[value.code, module_info.name] = value
+    return sorted(((rule, name) for (_, name), rule in rules.items()), key=lambda pair: pair[0].code)
+
+
+def rendered() -> str:
+    """The text of the index module."""
+    lines = [HEADER]
+    for rule, module in found_rules():
+        row = (rule.code, rule.name, str(rule.severity), rule.view.__name__, module, rule.tier, rule.summary)
+        lines.append("    (\n" + "".join(f"        {_quoted(cell)},\n" for cell in row) + "    ),\n")
+    lines.append(")\n")
+    return "".join(lines)
+
+
+def _quoted(text: str) -> str:
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def main() -> int:
+    path = Path(__file__).parent.parent / "rules" / PACK / "_index.py"
+    text = rendered()
+    if "--check" in sys.argv:
+        if path.read_text(encoding="utf-8") != text:
+            print(f"{path} is stale: run python tools/index_rules.py", file=sys.stderr)
+            return 1
+        return 0
+    path.write_text(text, encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
