@@ -1,0 +1,62 @@
+"""Scalar fields of an object by path.
+
+Paths are dotted as in Kubernetes' own documentation; an element of a list is named by its `name`, else by its index:
+`spec.runPolicy.cleanPodPolicy`, `spec.tasks[worker].replicas`, `containers[0].image`. Keys that hold a dot
+(annotations, resource names) are quoted: `metadata.annotations["karpenter.sh/do-not-disrupt"]`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Protocol
+
+from kube_gaplint.model.setting import Absent, Origin, Setting
+
+
+class Reader(Protocol):
+    """What gives the fields of one object."""
+
+    def field(self, path: str) -> Setting[str]: ...
+
+    def written(self) -> Iterator[tuple[str, Origin]]: ...
+
+
+class Fields(Mapping[str, Setting[str]]):
+    """All scalar fields below one place, read when they are asked for.
+
+    Every path has a setting: `Absent` with the place where it would stand, where nothing is written and the
+    controller has no default. `in` tells whether there is a value, known or not. Iterating gives the written paths.
+    """
+
+    __slots__ = ("_effective", "_reader")
+
+    def __init__(self, reader: Reader, effective: Mapping[str, Setting[str]] | None = None) -> None:
+        """`effective` holds the values that differ from what is written: defaults, overrides."""
+        self._reader = reader
+        self._effective = dict(effective or {})
+
+    def __getitem__(self, path: str) -> Setting[str]:
+        found = self._effective.get(path)
+        return self._reader.field(path) if found is None else found
+
+    def __contains__(self, path: object) -> bool:
+        return isinstance(path, str) and not isinstance(self[path], Absent)
+
+    def __iter__(self) -> Iterator[str]:
+        seen = set(self._effective)
+        yield from self._effective
+        for path, _ in self.written():
+            if path not in seen:
+                seen.add(path)
+                yield path
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    def written(self) -> Iterator[tuple[str, Origin]]:
+        """Every key that is written below this place, mappings and lists included, with the origin of the key."""
+        return self._reader.written()
+
+    def key(self, path: str) -> Origin | None:
+        """Where the key at a path is written, or None."""
+        return next((origin for written, origin in self.written() if written == path), None)

@@ -1,0 +1,237 @@
+"""Structured parts of pods and containers, as rules read them.
+
+`Pod.exposed` and `Container.exposed` hold these under the keys below; the functions at the end give them with their
+types. Fields that Kubernetes defaults have their effective values.
+
+| on | key | value |
+|---|---|---|
+| Pod | `tolerations` | tuple of `Toleration` |
+| Pod | `affinity` | `Affinity` |
+| Pod | `security` | `Security` of the pod |
+| Pod | `spread` | tuple of `Spread` |
+| Pod | `claims` | tuple of `DeviceClaim` (dynamic resource allocation) |
+| Pod | `pull_secrets` | tuple of names |
+| Pod | `open_parts` | names of pod fields that an unseen template may extend, with the reason |
+| Container | `liveness`, `readiness`, `startup` | `Probe` |
+| Container | `pre_stop`, `post_start` | `Hook` |
+| Container | `security` | `Security`, the pod's values included |
+| Container | `ports` | tuple of `Port` |
+| Container | `claims` | names of the pod's device claims that the container uses |
+| Container | `files` | a function from a path in the container to the text of the ConfigMap file mounted there |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
+
+from kube_gaplint.model.setting import Absent, Origin, Set, Setting
+from kube_gaplint.text.nodes import Scalar
+
+if TYPE_CHECKING:
+    from kube_gaplint.model.workload import Container, Pod
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Toleration:
+    """`operator` is Equal by default; an absent key with Exists tolerates everything; an absent effect means all.
+
+    `seconds`: how long a NoExecute taint is tolerated; absent for ever.
+    """
+
+    key: Setting[str]
+    operator: Setting[str]
+    value: Setting[str]
+    effect: Setting[str]
+    seconds: Setting[float]
+    origin: Origin
+
+
+@dataclass(frozen=True, slots=True)
+class NodeTerm:
+    """One expression of node affinity. `required`: the scheduler must keep it."""
+
+    key: str
+    operator: str
+    values: Setting[tuple[str, ...]]
+    required: bool
+    origin: Origin
+
+
+@dataclass(frozen=True, slots=True)
+class PodTerm:
+    """One term of pod affinity (`anti`: anti-affinity)."""
+
+    topology_key: str
+    anti: bool
+    required: bool
+    labels: Mapping[str, Setting[str]]
+    origin: Origin
+
+
+@dataclass(frozen=True, slots=True)
+class Affinity:
+    """Affinity of a pod. `open_because`: a template expression may hold more terms."""
+
+    nodes: tuple[NodeTerm, ...] = ()
+    pods: tuple[PodTerm, ...] = ()
+    open_because: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Security:
+    """A security context. `added`: capabilities by name, without `CAP_`."""
+
+    run_as_user: Setting[int]
+    run_as_non_root: Setting[bool]
+    privileged: Setting[bool]
+    added: Mapping[str, Origin]
+    dropped: Mapping[str, Origin]
+    origin: Origin
+    open_because: str = ""
+
+    def has_capability(self, name: str) -> bool | None:
+        """Whether a capability is there: True, False, or None where a template expression may add it."""
+        if name in self.added or "ALL" in self.added:
+            return True
+        if isinstance(self.privileged, Set) and self.privileged.value:
+            return True
+        if self.open_because or not isinstance(self.privileged, Set | Absent):
+            return None
+        return False
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """A topology spread constraint."""
+
+    topology_key: str
+    max_skew: Setting[int]
+    when_unsatisfiable: Setting[str]
+    origin: Origin
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceClaim:
+    """A claim of dynamic resource allocation. `device_class` is known where the claim's template is in the paths."""
+
+    name: str
+    device_class: Setting[str]
+    count: Setting[int]
+    origin: Origin
+
+
+ProbeKind: TypeAlias = Literal["liveness", "readiness", "startup"]
+Action: TypeAlias = Literal["exec", "http", "tcp", "grpc", "sleep", "unknown"]
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """A probe with the kubelet's defaults applied; times are seconds."""
+
+    kind: ProbeKind
+    action: Action
+    command: Setting[tuple[str, ...]]
+    initial_delay: Setting[float]
+    period: Setting[float]
+    timeout: Setting[float]
+    failure_threshold: Setting[int]
+    grace: Setting[float]
+    """`terminationGracePeriodSeconds` of the probe itself."""
+    origin: Origin
+
+
+@dataclass(frozen=True, slots=True)
+class Hook:
+    """A lifecycle hook. `sleep`: seconds of the sleep action; `command`: of the exec action, scripts unread."""
+
+    action: Action
+    command: Setting[tuple[str, ...]]
+    sleep: Setting[float]
+    origin: Origin
+
+
+@dataclass(frozen=True, slots=True)
+class Port:
+    """A container port. `host`: the node's port, absent where none is taken."""
+
+    container: Setting[int]
+    host: Setting[int]
+    origin: Origin
+
+
+@dataclass(frozen=True, slots=True)
+class Surplus:
+    """A list or mapping of a pod that may hold more than is seen."""
+
+    reasons: Mapping[str, str] = field(default_factory=dict)
+
+    def __contains__(self, part: str) -> bool:
+        return part in self.reasons
+
+
+def _typed(exposed: Mapping[str, object], key: str, kind: type[T]) -> T | None:
+    found = exposed.get(key)
+    return found if isinstance(found, kind) else None
+
+
+def _tuple_of(exposed: Mapping[str, object], key: str, kind: type[T]) -> tuple[T, ...]:
+    found = exposed.get(key)
+    return tuple(item for item in found if isinstance(item, kind)) if isinstance(found, tuple) else ()
+
+
+def tolerations(pod: Pod) -> tuple[Toleration, ...]:
+    return _tuple_of(pod.exposed, "tolerations", Toleration)
+
+
+def affinity(pod: Pod) -> Affinity:
+    return _typed(pod.exposed, "affinity", Affinity) or Affinity()
+
+
+def spread(pod: Pod) -> tuple[Spread, ...]:
+    return _tuple_of(pod.exposed, "spread", Spread)
+
+
+def device_claims(pod: Pod) -> tuple[DeviceClaim, ...]:
+    return _tuple_of(pod.exposed, "claims", DeviceClaim)
+
+
+def pull_secrets(pod: Pod) -> tuple[str, ...]:
+    return _tuple_of(pod.exposed, "pull_secrets", str)
+
+
+def open_parts(pod: Pod) -> Surplus:
+    """Fields of the pod (`volumes`, `tolerations` …) that something unseen may extend, with the reasons."""
+    return _typed(pod.exposed, "open_parts", Surplus) or Surplus()
+
+
+def probe(container: Container, kind: ProbeKind) -> Probe | None:
+    return _typed(container.exposed, kind, Probe)
+
+
+def hook(container: Container, when: Literal["pre_stop", "post_start"]) -> Hook | None:
+    return _typed(container.exposed, when, Hook)
+
+
+def security(part: Pod | Container) -> Security:
+    """The security context of a pod, or the effective one of a container."""
+    found = _typed(part.exposed, "security", Security)
+    if found is not None:
+        return found
+    nothing = Absent(part.origin)
+    return Security(nothing, nothing, nothing, {}, {}, part.origin)
+
+
+def ports(container: Container) -> tuple[Port, ...]:
+    return _tuple_of(container.exposed, "ports", Port)
+
+
+def is_text(setting: Setting[str]) -> bool:
+    """Whether a value is a string to Kubernetes: an unquoted `true` or `8` is not, and annotations must be strings."""
+    if not isinstance(setting, Set):
+        return True
+    node = setting.origin.node
+    return not isinstance(node, Scalar) or isinstance(node.value, str)
