@@ -23,6 +23,9 @@ class Word:
     pieces: tuple[str | Unknown, ...]
     place: Place
     multiple: bool = False
+    placed: PlacedText | None = field(default=None, compare=False, repr=False)
+    """For a word out of a manifest: its text with the place of every character, so that it can be read as the script
+    of `sh -c`. Unknown `$(VAR)` references stand in it as `${VAR}`."""
 
     @property
     def known(self) -> str | None:
