@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
+from kube_gaplint.facts.fabric import OTHER_FABRIC_RESOURCES, OTHER_FABRIC_VARIABLES, RDMA_RESOURCES, RDMA_VARIABLES
 from kube_gaplint.model.command import Command, Word
 from kube_gaplint.model.environment import Environment
 from kube_gaplint.model.setting import Absent, Origin, Set, Setting, Unknown
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
 
 Release: TypeAlias = tuple[int, ...]
 """A version as numbers, most significant first: (2, 3, 1). Compare with shorter tuples: `release < (2, 2)`."""
+
+NCCL_VENDORS = frozenset({"nvidia", "amd", ""})
+BARE_LAUNCHERS = frozenset({"srun", "mpirun", "python"})
 
 Unit: TypeAlias = Literal["steps", "epochs", "fraction", "samples", "tokens", "seconds", "minutes", "hours"]
 
@@ -204,6 +208,68 @@ class TrainingProcess:
     @property
     def nodes(self) -> Setting[int]:
         return self.workload.nodes
+
+    @property
+    def collective(self) -> bool:
+        """It surely is one of several GPU processes of a training job that talk through NCCL (or AMD's RCCL)."""
+        workload = self.workload
+        if not workload.trains:
+            return False
+        vendors = {accelerator.vendor for accelerator in self.container.accelerators}
+        if vendors and not vendors & NCCL_VENDORS:
+            return False
+        return any(
+            isinstance(count, Set) and count.value > 1 for count in (workload.nodes, workload.accelerators_per_node)
+        )
+
+    @property
+    def uses_torch_surely_not(self) -> bool:
+        """It is known to be another stack (JAX, TensorFlow, Horovod's own transport)."""
+        return isinstance(self.uses_torch, Set) and not self.uses_torch.value
+
+    @property
+    def recovers_in_process(self) -> bool:
+        """torchft or NVRx repairs communicators inside the process: NCCL's own handling is off on purpose."""
+        if any(name.startswith("TORCHFT_") for name in self.environment):
+            return True
+        return isinstance(self.settings.extra.get("in-process-recovery"), Set)
+
+    @property
+    def launched_bare(self) -> bool:
+        """A visible program that nothing but srun, mpirun or the container's command starts."""
+        if not self.program or self.opaque_because:
+            return False
+        return set(self.layers()) <= BARE_LAUNCHERS
+
+    @property
+    def rdma_evidence(self) -> Origin | None:
+        """What shows that the process uses InfiniBand or RoCE: a resource, or a variable for it."""
+        for name, amount in (*self.container.limits.items(), *self.container.requests.items()):
+            if RDMA_RESOURCES.match(name) and isinstance(amount, Set):
+                return amount.origin
+        for name in RDMA_VARIABLES:
+            value = self.environment.get(name)
+            if isinstance(value, Set):
+                return value.origin
+        net = self.environment.get("NCCL_NET")
+        return net.origin if isinstance(net, Set) and net.value.upper() == "IB" else None
+
+    @property
+    def other_fabric(self) -> bool:
+        """Its traffic surely or probably goes over something else than NCCL's own InfiniBand transport."""
+        environment = self.environment
+        if any(OTHER_FABRIC_VARIABLES.match(name) for name in environment):
+            return True
+        if any(OTHER_FABRIC_RESOURCES.match(name) for name in (*self.container.limits, *self.container.requests)):
+            return True
+        if any(name.startswith("networking.gke.io/") for name in self.role.pod.annotations):
+            return True
+        if not isinstance(environment.get("NCCL_NET_PLUGIN"), Absent):
+            return True
+        net, disabled = environment.get("NCCL_NET"), environment.get("NCCL_IB_DISABLE")
+        if isinstance(net, Set) and net.value.upper() != "IB":
+            return True
+        return isinstance(disabled, Set) and disabled.value.strip() not in {"0", ""}
 
     def launcher(self, *kinds: str) -> Launcher | None:
         """The innermost launcher of one of these kinds (of any kind without arguments)."""

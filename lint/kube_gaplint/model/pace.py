@@ -1,0 +1,73 @@
+"""How amounts of training compare: steps, samples, epochs, time, and shares of the run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kube_gaplint.model.profile import Profile
+from kube_gaplint.model.setting import Set, Setting, known
+from kube_gaplint.model.training import Quantity, TrainingProcess
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """What is known of the speed and length of one run; None where it is not known."""
+
+    total: Quantity | None
+    samples_per_step: float | None
+    step_seconds: float | None
+
+    @classmethod
+    def of(cls, process: TrainingProcess, profile: Profile) -> Pace:
+        """The pace of a process. The workload's own step time wins over the profile's."""
+        step: Setting[float] = process.workload.step_seconds
+        return cls(
+            total=known(process.settings.total),
+            samples_per_step=known(process.settings.samples_per_step),
+            step_seconds=step.value if isinstance(step, Set) else profile.step_seconds,
+        )
+
+    def steps(self, quantity: Quantity) -> float | None:
+        """A quantity in steps, for units that can be brought to steps."""
+        if quantity.unit == "steps":
+            return quantity.amount
+        if quantity.unit == "samples" and self.samples_per_step:
+            return quantity.amount / self.samples_per_step
+        if quantity.unit == "fraction" and self.total is not None and self.total.unit != "fraction":
+            total = self.steps(self.total)
+            return None if total is None else quantity.amount * total
+        return None
+
+    @property
+    def total_steps(self) -> float | None:
+        return None if self.total is None else self.steps(self.total)
+
+    @property
+    def total_shown(self) -> str:
+        """The length of the run for a message."""
+        if self.total is None:
+            return "unknown length"
+        steps = self.total_steps
+        if self.total.unit == "samples" and steps is not None:
+            return f"{self.total} (about {steps:,.0f} steps)"
+        return str(self.total)
+
+    def seconds(self, quantity: Quantity) -> float | None:
+        """A quantity in seconds: units of time as they are, steps by the step time."""
+        if quantity.seconds is not None:
+            return quantity.seconds
+        steps = self.steps(quantity)
+        return None if steps is None or self.step_seconds is None else steps * self.step_seconds
+
+    def share_of_run(self, quantity: Quantity) -> float | None:
+        """The share of the whole run, 1.0 for all of it; None where the two cannot be compared."""
+        if quantity.unit == "fraction":
+            return quantity.amount
+        if self.total is None or self.total.amount <= 0:
+            return None
+        if quantity.unit == self.total.unit:
+            return quantity.amount / self.total.amount
+        if quantity.seconds is not None and self.total.seconds is not None:
+            return quantity.seconds / self.total.seconds
+        part, whole = self.steps(quantity), self.total_steps
+        return part / whole if part is not None and whole else None

@@ -1,0 +1,50 @@
+"""The size of a job in words and numbers, for messages."""
+
+from __future__ import annotations
+
+from kube_gaplint.model.setting import Set
+from kube_gaplint.model.workload import Workload
+
+
+def node_count(workload: Workload) -> int | None:
+    """Nodes of the collective where they are known."""
+    return workload.nodes.value if isinstance(workload.nodes, Set) else None
+
+
+def gpu_count(workload: Workload) -> int | None:
+    """Accelerators of the whole job where they are known and there are any."""
+    total = workload.accelerators
+    return total.value if isinstance(total, Set) and total.value > 0 else None
+
+
+def size(workload: Workload) -> str:
+    """`48 nodes with 384 GPUs`, as far as it is known; `the job` where nothing is."""
+    nodes, gpus = node_count(workload), gpu_count(workload)
+    if nodes is None:
+        return "the job"
+    words = "1 node" if nodes == 1 else f"{nodes:,} nodes"
+    return words if gpus is None else f"{words} with {gpus:,} GPUs"
+
+
+def idle_cost(workload: Workload, seconds: float) -> str:
+    """What waiting costs: `64 GPU-hours`; empty where the number of GPUs is not known."""
+    gpus = gpu_count(workload)
+    if gpus is None:
+        return ""
+    hours = gpus * seconds / 3600.0
+    return f"{hours:,.0f} GPU-hours" if hours >= 10 else f"{hours:.1f} GPU-hours"
+
+
+def duration(seconds: float) -> str:
+    """A duration for people: `40 s`, `10 min`, `2.5 h`, `3.0 days`."""
+    if seconds < 120:
+        return f"{seconds:g} s" if seconds < 10 else f"{seconds:.0f} s"
+    if seconds < 2 * 3600:
+        return f"{_short(seconds / 60)} min"
+    if seconds < 2 * 86400:
+        return f"{_short(seconds / 3600)} h"
+    return f"{_short(seconds / 86400)} days"
+
+
+def _short(number: float) -> str:
+    return f"{number:.0f}" if abs(number - round(number)) < 0.05 else f"{number:.1f}"

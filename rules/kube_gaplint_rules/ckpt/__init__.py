@@ -1,0 +1,1 @@
+"""The CKPT rules."""

@@ -1,0 +1,160 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from kube_gaplint.facts.reliability import FLAT_FACTOR, daly, job_mtbf_seconds, lost_gpu_hours
+from kube_gaplint.findings import Fix, Gap, Related, Severity
+from kube_gaplint.model.pace import Pace
+from kube_gaplint.model.scale import duration, gpu_count, node_count, size
+from kube_gaplint.model.setting import Absent, Set
+from kube_gaplint.model.training import Quantity, TrainingProcess
+from kube_gaplint.rule import Context, rule
+
+LONGEST_SECONDS = 4 * 3600.0
+LARGEST_SHARE = 0.10
+SHORT_RUN_STEPS = 1_000
+SMOKE_STEPS = 200
+
+
+@rule(
+    code="CKPT003",
+    name="checkpoint-interval-long",
+    view=TrainingProcess,
+    severity=Severity.WARNING,
+    evidence=("meta-llama3-405b", "IL-0125", "glm-130b", "meta-rsc-reliability", "goodfire-677"),
+)
+def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
+    """Checkpoints are so far apart that one failure throws away more than it should.
+
+    ## What it flags
+    An interval as long as the run or longer, so that nothing is saved before the end (error). An interval beyond 10 %
+    of the run; or, where the time of a step is known or declared, beyond 4 hours or 4 times the Young/Daly optimum;
+    or saving on a signal alone (warning). Runs of up to 200 steps are smoke tests and left alone.
+
+    ## Why it hurts
+    A failure costs half an interval on every GPU. BLOOM lost 7.3 hours of 384 GPUs to one dead GPU that came just
+    before a save, and went from 300 iterations between saves to 100. GLM-130B went from 500 steps to 100 on its second
+    day. Llama 3 was interrupted every three hours.
+
+    ## Bad
+    ```yaml
+    apiVersion: kubeflow.org/v1
+    kind: PyTorchJob
+    metadata: {name: llm}
+    spec:
+      pytorchReplicaSpecs:
+        Worker:
+          replicas: 16
+          template:
+            spec:
+              containers:
+              - name: pytorch
+                image: nvcr.io/nvidia/pytorch:24.05-py3
+                command: [torchrun, pretrain_gpt.py, --train-iters=150000, --save=/ckpt, --load=/ckpt,
+                          --save-interval=20000]
+                resources: {limits: {nvidia.com/gpu: 8}}
+    ```
+
+    ## Good
+    ```yaml
+    apiVersion: kubeflow.org/v1
+    kind: PyTorchJob
+    metadata: {name: llm}
+    spec:
+      pytorchReplicaSpecs:
+        Worker:
+          replicas: 16
+          template:
+            spec:
+              containers:
+              - name: pytorch
+                image: nvcr.io/nvidia/pytorch:24.05-py3
+                command: [torchrun, pretrain_gpt.py, --train-iters=150000, --save=/ckpt, --load=/ckpt,
+                          --save-interval=250]
+                resources: {limits: {nvidia.com/gpu: 8}}
+    ```
+
+    ## When to keep it
+    In-memory replicas between the persistent saves cover the faults; gaplint keeps quiet where it sees them.
+
+    ## Fix safety
+    There is no automatic fix: the best interval follows from the time of a step and of a save (`gaplint plan`).
+
+    ## References
+    - J. W. Young, CACM 17(9):530, 1974; J. T. Daly, FGCS 22(3):303-312, 2006
+    - https://github.com/bigscience-workshop/bigscience/blob/master/train/tr11-176B-ml/chronicles.md
+    """
+    settings = process.settings
+    if not process.workload.trains or (isinstance(settings.in_memory, Set) and settings.in_memory.value):
+        return
+    interval = settings.save_interval
+    if isinstance(interval, Absent):
+        signal = settings.signal_save
+        if isinstance(signal, Set) and signal.value and isinstance(settings.saving, Set) and settings.saving.value:
+            yield _gap(process, signal, "checkpoints are written on a signal alone", "signal", Severity.WARNING)
+        return
+    if not isinstance(interval, Set) or (isinstance(settings.saving, Set) and not settings.saving.value):
+        return
+    pace = Pace.of(process, context.profile)
+    share, steps = pace.share_of_run(interval.value), pace.total_steps
+    if steps is not None and steps <= SMOKE_STEPS:
+        return
+    shown = f"{interval.value} between saves"
+    if interval.origin.via == "default":
+        shown += " (the default)"
+    if share is not None and share >= 1.0:
+        message = f"{shown}: the run ends after {pace.total_shown}, before the first save"
+        yield _gap(process, interval, message, "never", Severity.ERROR)
+        return
+    seconds = pace.seconds(interval.value)
+    if seconds is not None:
+        yield from _by_time(process, context, interval, seconds, shown)
+    elif share is not None and share > LARGEST_SHARE and (steps is None or steps > SHORT_RUN_STEPS):
+        if interval.value.unit == "epochs" and process.workload.multi_node is not True:
+            return  # a few epochs on one node: the time of an epoch decides, and it is not known
+        message = f"{shown} are {share:.0%} of the run of {pace.total_shown}"
+        yield _gap(process, interval, message, "share", Severity.WARNING)
+
+
+def _by_time(
+    process: TrainingProcess, context: Context, interval: Set[Quantity], seconds: float, shown: str
+) -> Iterator[Gap]:
+    save, nodes = process.workload.save_seconds, node_count(process.workload)
+    if isinstance(save, Set) and nodes is not None and save.value > 0:
+        best = daly(save.value, job_mtbf_seconds(nodes, context.profile.failures_per_1000_node_days))
+        if seconds > FLAT_FACTOR * best:
+            message = f"{shown} are {duration(seconds)}; the optimum for {nodes} nodes is about {duration(best)}"
+            yield _gap(process, interval, message, "time", Severity.WARNING, seconds)
+            return
+    if seconds > LONGEST_SECONDS:
+        yield _gap(process, interval, f"{shown} are {duration(seconds)}", "time", Severity.WARNING, seconds)
+
+
+def _gap(
+    process: TrainingProcess,
+    setting: Set[Any],
+    message: str,
+    detail: str,
+    severity: Severity,
+    seconds: float | None = None,
+) -> Gap:
+    gpus = gpu_count(process.workload)
+    if seconds is not None and gpus is not None:
+        consequence = f"one failure throws away {lost_gpu_hours(seconds, gpus):,.0f} GPU-hours on average"
+    elif detail == "never":
+        consequence = f"any failure of {size(process.workload)} starts the training from scratch"
+    else:
+        consequence = f"one failure of {size(process.workload)} throws away half an interval on average"
+    total = process.settings.total
+    related = (Related(total.origin, "the length of the run"),) if isinstance(total, Set) else ()
+    return Gap(
+        setting.origin,
+        message,
+        consequence,
+        detail=detail,
+        severity=severity,
+        related=related if detail in {"never", "share"} else (),
+        fix=Fix("save more often; `gaplint plan` computes the interval from step time, save time and nodes"),
+        container=process.container.name,
+    )

@@ -1,0 +1,135 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kube_gaplint.facts.reliability import FLAT_FACTOR, daly, job_mtbf_seconds
+from kube_gaplint.findings import Fix, Gap, Severity
+from kube_gaplint.model.pace import Pace
+from kube_gaplint.model.scale import duration, node_count
+from kube_gaplint.model.setting import Set, Setting
+from kube_gaplint.model.training import Quantity, TrainingProcess
+from kube_gaplint.rule import Context, rule
+
+FEWEST_STEPS = 10
+SMOKE_STEPS = 200
+
+
+@rule(
+    code="CKPT004",
+    name="checkpoint-interval-short",
+    view=TrainingProcess,
+    severity=Severity.WARNING,
+    evidence=("IL-0125",),
+    sources=("facts.md 4",),
+    evidence_kind="facts",
+)
+def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
+    """Checkpoints follow so closely that the run spends its time saving.
+
+    ## What it flags
+    Where the times of a step and of a save are known or declared: an interval below a quarter of the Young/Daly
+    optimum, or shorter than the save itself. Otherwise a save every 10 steps or fewer. Runs of up to 200 steps,
+    asynchronous or in-memory saving and saving only the best model are left alone.
+
+    ## Why it hurts
+    A save stops all GPUs. BLOOM's 2.3 TB took 40 seconds; every 100 iterations of 105 seconds that is 0.4 % of the
+    time, every 10 it would have been 3.7 %, and every step 28 %, for failures that came about once a week.
+
+    ## Bad
+    ```yaml
+    apiVersion: batch/v1
+    kind: Job
+    metadata: {name: tune}
+    spec:
+      template:
+        spec:
+          restartPolicy: Never
+          containers:
+          - name: trainer
+            image: huggingface/transformers-pytorch-gpu:4.41.2
+            command: [torchrun, --standalone, --nproc-per-node=8, run_clm.py, --max_steps=20000, --save_steps=1,
+                      --output_dir=/ckpt/run]
+            resources: {limits: {nvidia.com/gpu: 8}}
+    ```
+
+    ## Good
+    ```yaml
+    apiVersion: batch/v1
+    kind: Job
+    metadata: {name: tune}
+    spec:
+      template:
+        spec:
+          restartPolicy: Never
+          containers:
+          - name: trainer
+            image: huggingface/transformers-pytorch-gpu:4.41.2
+            command: [torchrun, --standalone, --nproc-per-node=8, run_clm.py, --max_steps=20000, --save_steps=500,
+                      --output_dir=/ckpt/run]
+            resources: {limits: {nvidia.com/gpu: 8}}
+    ```
+
+    ## When to keep it
+    Steps that take many minutes each: declare them (`gaplint.dev/step-seconds`), and gaplint computes with the time.
+
+    ## Fix safety
+    There is no automatic fix: the best interval follows from the time of a step and of a save (`gaplint plan`).
+
+    ## References
+    - J. T. Daly, FGCS 22(3):303-312, 2006
+    - https://github.com/bigscience-workshop/bigscience/blob/master/train/tr11-176B-ml/chronicles.md
+    """
+    settings = process.settings
+    interval = settings.save_interval
+    if not process.workload.trains or not isinstance(interval, Set) or interval.origin.via == "default":
+        return
+    if any(_on(setting) for setting in (settings.in_memory, settings.asynchronous, settings.best_only)):
+        return
+    if isinstance(settings.saving, Set) and not settings.saving.value:
+        return
+    pace = Pace.of(process, context.profile)
+    if pace.total_steps is not None and pace.total_steps <= SMOKE_STEPS:
+        return
+    seconds, save = pace.seconds(interval.value), process.workload.save_seconds
+    if seconds is not None and isinstance(save, Set):
+        yield from _by_time(process, context, interval, seconds, save.value)
+    elif seconds is None and interval.value.unit == "steps" and 0 < interval.value.amount <= FEWEST_STEPS:
+        if pace.total_steps is None and not isinstance(settings.total, Set):
+            return  # it may be a smoke run
+        message = f"a checkpoint every {interval.value}"
+        if pace.total_steps is not None:
+            message += f": {pace.total_steps / interval.value.amount:,.0f} of them in a run of {pace.total_shown}"
+        yield _gap(process, interval, message, "all GPUs wait for each of them", "steps")
+
+
+def _by_time(
+    process: TrainingProcess, context: Context, interval: Set[Quantity], seconds: float, save: float
+) -> Iterator[Gap]:
+    share = save / (save + seconds)
+    cost = f"saving takes {share:.0%} of the time of all GPUs"
+    if seconds < save:
+        message = f"a checkpoint every {duration(seconds)}, and one takes {duration(save)}"
+        yield _gap(process, interval, message, cost, "time")
+        return
+    nodes = node_count(process.workload)
+    if nodes is None or save <= 0:
+        return
+    best = daly(save, job_mtbf_seconds(nodes, context.profile.failures_per_1000_node_days))
+    if seconds < best / FLAT_FACTOR:
+        message = f"a checkpoint every {duration(seconds)}; the optimum for {nodes} nodes is about {duration(best)}"
+        yield _gap(process, interval, message, cost, "time")
+
+
+def _gap(process: TrainingProcess, interval: Set[Quantity], message: str, consequence: str, detail: str) -> Gap:
+    return Gap(
+        interval.origin,
+        message,
+        consequence,
+        detail=detail,
+        fix=Fix("save less often; `gaplint plan` computes the interval from step time, save time and nodes"),
+        container=process.container.name,
+    )
+
+
+def _on(setting: Setting[bool]) -> bool:
+    return isinstance(setting, Set) and setting.value

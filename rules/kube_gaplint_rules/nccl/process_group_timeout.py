@@ -1,0 +1,126 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kube_gaplint.findings import Fix, Gap, Related, Severity
+from kube_gaplint.model.scale import duration, idle_cost, size
+from kube_gaplint.model.setting import Absent, Origin, Set
+from kube_gaplint.model.training import TrainingProcess
+from kube_gaplint.rule import Context, rule
+
+
+@rule(
+    code="NCCL003",
+    name="process-group-timeout-default",
+    view=TrainingProcess,
+    severity=Severity.WARNING,
+    evidence=("IL-0128",),
+    tier="later",
+)
+def check(process: TrainingProcess, _context: Context) -> Iterator[Gap]:
+    """A multi-node job leaves the collective timeout at its default, so nobody chose how long a hang may last.
+
+    ## What it flags
+    Several nodes, and neither the script nor the framework's options set the process-group timeout. Defaults differ:
+    10 minutes in torch 2.2+, Megatron-LM and Accelerate; 30 minutes in the Hugging Face Trainer, Lightning, DeepSpeed
+    and Ray Train, whatever torch says. No environment variable sets it. Info where the program is not visible.
+
+    ## Why it hurts
+    The timeout is what ends a hang: until it expires, every GPU waits. Too short is as bad: MegaScale saw jobs on more
+    than 10,000 GPUs die from links that were away for seconds, and set explicit, larger timeouts. Choose it knowingly.
+
+    ## Bad
+    ```yaml
+    apiVersion: jobset.x-k8s.io/v1alpha2
+    kind: JobSet
+    metadata: {name: gpt}
+    spec:
+      failurePolicy: {maxRestarts: 20}
+      replicatedJobs:
+      - name: node
+        template:
+          spec:
+            parallelism: 8
+            completions: 8
+            backoffLimit: 0
+            template:
+              spec:
+                restartPolicy: Never
+                containers:
+                - name: megatron
+                  image: nvcr.io/nvidia/pytorch:24.05-py3
+                  command: [torchrun, --nnodes=8, --nproc-per-node=8, pretrain_gpt.py, --train-iters=200000,
+                            --tensor-model-parallel-size=4, --save=/ckpt, --load=/ckpt, --save-interval=500]
+                  resources: {limits: {nvidia.com/gpu: 8}}
+    ```
+
+    ## Good
+    ```yaml
+    apiVersion: jobset.x-k8s.io/v1alpha2
+    kind: JobSet
+    metadata: {name: gpt}
+    spec:
+      failurePolicy: {maxRestarts: 20}
+      replicatedJobs:
+      - name: node
+        template:
+          spec:
+            parallelism: 8
+            completions: 8
+            backoffLimit: 0
+            template:
+              spec:
+                restartPolicy: Never
+                containers:
+                - name: megatron
+                  image: nvcr.io/nvidia/pytorch:24.05-py3
+                  command: [torchrun, --nnodes=8, --nproc-per-node=8, pretrain_gpt.py, --train-iters=200000,
+                            --tensor-model-parallel-size=4, --save=/ckpt, --load=/ckpt, --save-interval=500,
+                            --distributed-timeout-minutes=20]
+                  resources: {limits: {nvidia.com/gpu: 8}}
+    ```
+
+    ## When to keep it
+    When the default was looked at and fits: longer than the longest work that only rank 0 does, and not much longer.
+
+    ## Fix safety
+    There is no automatic fix: the right number depends on the slowest step of the run.
+
+    ## References
+    - https://pytorch.org/docs/stable/distributed.html#torch.distributed.init_process_group
+    - https://github.com/pytorch/pytorch/pull/110947 (10 minutes for NCCL since torch 2.2)
+    """
+    if process.workload.multi_node is not True or not process.collective or process.uses_torch_surely_not:
+        return
+    timeout = process.settings.timeout
+    if isinstance(timeout, Set) and timeout.origin.via == "default":
+        yield _gap(process, timeout.origin, timeout.value, Severity.WARNING)
+    elif isinstance(timeout, Absent):
+        yield _gap(process, timeout.origin, None, Severity.WARNING)
+    elif process.framework is None and process.program.endswith(".py") and not process.opaque_because:
+        yield _gap(process, process.origin, None, Severity.INFO)
+
+
+def _gap(process: TrainingProcess, origin: Origin, seconds: float | None, severity: Severity) -> Gap:
+    who = process.framework.title if process.framework else "the program"
+    if severity is Severity.INFO:
+        message = f"no process-group timeout is visible, and {process.program} is not in the given paths"
+    elif seconds is None:
+        message = f"{who} does not set the process-group timeout"
+    else:
+        message = f"{who} leaves the process-group timeout at its default of {duration(seconds)}"
+    cost = idle_cost(process.workload, seconds) if seconds else ""
+    consequence = (
+        f"each hang idles {size(process.workload)} for {duration(seconds)}: {cost}" if cost and seconds else ""
+    )
+    related = () if origin.place == process.origin.place else (Related(process.origin, "started here"),)
+    return Gap(
+        origin,
+        message,
+        consequence or "how long a hang holds all nodes was left to a default",
+        detail="default",
+        severity=severity,
+        related=related,
+        fix=Fix("set the framework's own timeout: longer than the slowest step that only one rank does"),
+        container=process.container.name,
+    )

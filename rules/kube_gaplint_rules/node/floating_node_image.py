@@ -1,0 +1,97 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kube_gaplint.findings import Fix, Gap, Related, Severity
+from kube_gaplint.model.nodes import NodeImage, NodePool
+from kube_gaplint.model.setting import Set
+from kube_gaplint.rule import Context, rule
+
+
+@rule(
+    code="NODE002",
+    name="floating-node-image",
+    view=NodePool,
+    severity=Severity.WARNING,
+    evidence=("karpenter-ami-drift", "eks-ami-1697"),
+)
+def check(pool: NodePool, _context: Context) -> Iterator[Gap]:
+    """GPU nodes take whatever machine image is newest, so an image release replaces or changes nodes under a run.
+
+    ## What it flags
+    A pool that can carry GPUs whose image is chosen by something that moves: `alias: al2023@latest`, a name pattern, an
+    SSM parameter, an image family. Karpenter counts each new image as drift and replaces running nodes. Info for pools
+    that may or may not carry GPUs, and for pools whose nodes change only when they are made anew.
+
+    ## Why it hurts
+    An AMI release that picks another kernel module left GPU nodes unusable; drift replaced nodes nobody had touched.
+    Karpenter's own API comment says that the latest alias is not recommended for production.
+
+    ## Bad
+    ```yaml
+    apiVersion: karpenter.k8s.aws/v1
+    kind: EC2NodeClass
+    metadata: {name: gpu}
+    spec:
+      amiSelectorTerms: [{alias: al2023@latest}]
+    ---
+    apiVersion: karpenter.sh/v1
+    kind: NodePool
+    metadata: {name: p5}
+    spec:
+      template:
+        spec:
+          nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: gpu}
+          requirements: [{key: karpenter.k8s.aws/instance-family, operator: In, values: [p5]}]
+    ```
+
+    ## Good
+    ```yaml
+    apiVersion: karpenter.k8s.aws/v1
+    kind: EC2NodeClass
+    metadata: {name: gpu}
+    spec:
+      amiSelectorTerms: [{alias: al2023@v20260915}]
+    ---
+    apiVersion: karpenter.sh/v1
+    kind: NodePool
+    metadata: {name: p5}
+    spec:
+      template:
+        spec:
+          nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: gpu}
+          requirements: [{key: karpenter.k8s.aws/instance-family, operator: In, values: [p5]}]
+    ```
+
+    ## When to keep it
+    On a test cluster that is there to meet new images first.
+
+    ## Fix safety
+    There is no automatic fix: the version to pin is the one that you tested.
+
+    ## References
+    - https://karpenter.sh/docs/concepts/nodeclasses/#specamiselectorterms
+    - https://github.com/awslabs/amazon-eks-ami/issues/1697
+    """
+    if pool.gpus.answer == "no":
+        return
+    for image in pool.images:
+        if isinstance(image.floats, Set) and image.floats.value:
+            yield _gap(pool, image)
+
+
+def _gap(pool: NodePool, image: NodeImage) -> Gap:
+    replaces = pool.replaces_drifted
+    certain = pool.gpus.answer == "yes"
+    value = image.value.value if isinstance(image.value, Set) else image.form
+    related = () if pool.gpus.origin is None else (Related(pool.gpus.origin, pool.gpus.reason),)
+    what = "each new image counts as drift: running nodes are replaced" if replaces else "new nodes get another image"
+    return Gap(
+        image.origin,
+        f"the machine image of {'GPU' if certain else 'possibly GPU'} pool {pool.subject.name} floats: {value}",
+        f"{what}, and a kernel or driver that nobody tested meets the training",
+        detail=f"{image.form}:{value}",
+        severity=Severity.WARNING if certain and replaces else Severity.INFO,
+        related=related,
+        fix=Fix("pin the image: a dated alias, or an image id that you tested"),
+    )

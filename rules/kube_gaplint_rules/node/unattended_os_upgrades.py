@@ -1,0 +1,115 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kube_gaplint.findings import Fix, Gap, Related, Severity
+from kube_gaplint.model.nodes import NodeBootstrap, UpgradeAction
+from kube_gaplint.model.setting import Set
+from kube_gaplint.rule import Context, rule
+
+UPGRADES_BY_DEFAULT = frozenset({"ubuntu", "debian"})
+
+
+@rule(
+    code="NODE003",
+    name="unattended-os-upgrades",
+    view=NodeBootstrap,
+    severity=Severity.ERROR,
+    evidence=("IL-0198", "openai-2025-06-os-update", "unattended-nvidia"),
+)
+def check(bootstrap: NodeBootstrap, _context: Context) -> Iterator[Gap]:
+    """The operating system of GPU nodes upgrades itself while jobs run on it.
+
+    ## What it flags
+    Upgrades that are switched on: cloud-init `package_upgrade`, unattended-upgrades or dnf-automatic, `apt upgrade` in
+    bootstrap commands (error); an update agent that reboots, an installer's default or a DaemonSet that upgrades its
+    host (warning). Info where an Ubuntu or Debian GPU image is used and nothing switches its upgrades off, or where
+    only some packages are held back.
+
+    ## Why it hurts
+    In March 2023 an unattended systemd patch removed the network rules of tens of thousands of Datadog's nodes on
+    three clouds within an hour. In June 2025 a routine host update took GPU nodes of OpenAI off the network. An
+    upgraded NVIDIA library no longer matches the loaded kernel module, and new jobs on the node fail.
+
+    ## Bad
+    ```yaml
+    apiVersion: bootstrap.cluster.x-k8s.io/v1beta1
+    kind: KubeadmConfigTemplate
+    metadata: {name: gpu}
+    spec:
+      template:
+        spec:
+          joinConfiguration: {nodeRegistration: {kubeletExtraArgs: {node-labels: nvidia.com/gpu.present=true}}}
+          files:
+          - path: /etc/apt/apt.conf.d/20auto-upgrades
+            content: |
+              APT::Periodic::Unattended-Upgrade "1";
+    ```
+
+    ## Good
+    ```yaml
+    apiVersion: bootstrap.cluster.x-k8s.io/v1beta1
+    kind: KubeadmConfigTemplate
+    metadata: {name: gpu}
+    spec:
+      template:
+        spec:
+          joinConfiguration: {nodeRegistration: {kubeletExtraArgs: {node-labels: nvidia.com/gpu.present=true}}}
+          files:
+          - path: /etc/apt/apt.conf.d/20auto-upgrades
+            content: |
+              APT::Periodic::Unattended-Upgrade "0";
+    ```
+
+    ## When to keep it
+    Pools that are drained before each upgrade, or that never run training.
+
+    ## Fix safety
+    There is no automatic fix: switch the upgrades off, and roll new images in a window of your own.
+
+    ## References
+    - https://www.datadoghq.com/blog/engineering/2023-03-08-deep-dive-into-platform-level-impact/
+    - https://cloudinit.readthedocs.io/en/latest/reference/modules.html#package-update-upgrade-install
+    """
+    if bootstrap.gpus.answer == "no":
+        return
+    off = [action for action in bootstrap.actions if action.kind == "unattended-off"]
+    held = [action for action in bootstrap.actions if action.kind == "held"]
+    upgrades = [
+        action for action in bootstrap.actions
+        if action.kind not in {"unattended-off", "held"} and not (off and action.kind == "default-automatic")
+    ]  # fmt: skip
+    for action in upgrades:
+        yield _gap(bootstrap, action, held)
+    if not upgrades and not off and bootstrap.gpus.answer == "yes" and not bootstrap.opaque_because:
+        system = bootstrap.os
+        if isinstance(system, Set) and system.value in UPGRADES_BY_DEFAULT:
+            yield Gap(
+                bootstrap.origin,
+                f"nothing switches the unattended upgrades of the {system.value.title()} image off",
+                "the stock image installs security updates every day, at an hour that it chooses",
+                detail="not-switched-off",
+                severity=Severity.INFO,
+                related=(Related(system.origin, "the image"),),
+                fix=Fix('write APT::Periodic::Unattended-Upgrade "0"; into /etc/apt/apt.conf.d/20auto-upgrades'),
+            )
+
+
+def _gap(bootstrap: NodeBootstrap, action: UpgradeAction, held: list[UpgradeAction]) -> Gap:
+    soft = not action.explicit or action.kind == "os-update-agent" or bootstrap.subject.kind == "DaemonSet"
+    severity = Severity.WARNING if soft or bootstrap.gpus.answer == "unknown" else Severity.ERROR
+    related = tuple(Related(hold.origin, f"held back: {hold.what}") for hold in held)
+    if held and action.kind in {"unattended-on", "default-automatic"}:
+        severity = Severity.INFO
+    if bootstrap.gpus.origin is not None:
+        related = (*related, Related(bootstrap.gpus.origin, bootstrap.gpus.reason))
+    certain = "GPU nodes" if bootstrap.gpus.answer == "yes" else "nodes that may carry GPUs"
+    return Gap(
+        action.origin,
+        f"{certain} are upgraded unattended: {action.what}",
+        "a library, kernel or network service that changes under a run takes its node, and so the job, down",
+        detail=f"{action.kind}:{action.what}",
+        severity=severity,
+        related=related,
+        fix=Fix("switch unattended upgrades off, and roll tested images in a window of your own"),
+    )
