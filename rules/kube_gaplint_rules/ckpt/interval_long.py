@@ -92,7 +92,7 @@ def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
     if isinstance(interval, Absent):
         signal = settings.signal_save
         if isinstance(signal, Set) and signal.value and isinstance(settings.saving, Set) and settings.saving.value:
-            yield _gap(process, signal, "checkpoints are written on a signal alone", "signal", Severity.WARNING)
+            yield _gap(process, signal, "checkpoints are written on a signal alone", "signal")
         return
     if not isinstance(interval, Set) or (isinstance(settings.saving, Set) and not settings.saving.value):
         return
@@ -114,7 +114,7 @@ def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
         if interval.value.unit == "epochs" and process.workload.multi_node is not True:
             return  # a few epochs on one node: the time of an epoch decides, and it is not known
         message = f"{shown} are {share:.0%} of the run of {pace.total_shown}"
-        yield _gap(process, interval, message, "share", Severity.WARNING)
+        yield _gap(process, interval, message, "share")
 
 
 def _by_time(
@@ -125,10 +125,10 @@ def _by_time(
         best = daly(save.value, job_mtbf_seconds(nodes, context.profile.failures_per_1000_node_days))
         if seconds > FLAT_FACTOR * best:
             message = f"{shown} are {duration(seconds)}; the optimum for {nodes} nodes is about {duration(best)}"
-            yield _gap(process, interval, message, "time", Severity.WARNING, seconds)
+            yield _gap(process, interval, message, "time", seconds=seconds)
             return
     if seconds > LONGEST_SECONDS:
-        yield _gap(process, interval, f"{shown} are {duration(seconds)}", "time", Severity.WARNING, seconds)
+        yield _gap(process, interval, f"{shown} are {duration(seconds)}", "time", seconds=seconds)
 
 
 def _gap(
