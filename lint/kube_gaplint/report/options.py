@@ -1,0 +1,48 @@
+"""What a renderer is told besides the report itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from kube_gaplint.findings import Severity
+
+
+class IncidentView(Protocol):
+    """What a report says of an incident. `sources` are pairs of title and address, the best one first."""
+
+    @property
+    def id(self) -> str: ...
+    @property
+    def title(self) -> str: ...
+    @property
+    def organisation(self) -> str: ...
+    @property
+    def year(self) -> int: ...
+    @property
+    def sources(self) -> tuple[tuple[str, str], ...]: ...
+
+
+def no_incident(_identifier: str) -> IncidentView | None:
+    """A library without incidents."""
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class RenderOptions:
+    """How a report is to look.
+
+    `width` is in columns. `ascii_only`: the output's encoding has no box characters. `statistics` adds counts by rule
+    and by kind of workload, `summary` the closing lines. `incident` finds the public report behind an id.
+    `min_severity` is the one in force, for the hint on hidden findings. `show_source` prints the lines concerned.
+    """
+
+    width: int = 100
+    color: bool = False
+    ascii_only: bool = False
+    show_source: bool = True
+    summary: bool = True
+    statistics: bool = False
+    min_severity: Severity = Severity.WARNING
+    incident: Callable[[str], IncidentView | None] = no_incident

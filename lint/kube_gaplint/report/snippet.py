@@ -1,0 +1,289 @@
+"""The source lines of a finding, with the spans that matter underlined.
+
+A frame shows the lines of one file that carry a mark, the line that encloses the first of them (by indentation, the
+same in YAML and in scripts), and under each span its underline and label.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from kube_gaplint.findings import Finding, Severity
+from kube_gaplint.report.escape import LOG_COMMAND, visible
+from kube_gaplint.report.layout import Glyphs, Palette, shortened, width_of, wrapped
+from kube_gaplint.text.source import Place, Source
+
+WHOLE_LINES = 4
+"""A span of up to so many lines is shown whole; of a longer one the first line is."""
+MORE_PLACES = 4
+"""So many further places are shown; the others are counted."""
+_LOOK_UP = 400
+"""How far up the enclosing line is looked for."""
+_LINE_CHARACTERS = 1500
+"""So much of a line around the span is looked at: a line may be megabytes long."""
+_TAB = "    "
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A span to underline, and what is said of it."""
+
+    place: Place
+    label: str = ""
+    primary: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """How snippets are drawn."""
+
+    width: int
+    glyphs: Glyphs
+    palette: Palette
+    ascii_only: bool
+
+
+def further_places(finding: Finding) -> list[tuple[Place, str]]:
+    """The places that explain a finding besides its own: those that the rule names, then the references that led from
+    the workload to the finding's place. A place is named once."""
+    named = [(related.origin.place, related.note) for related in finding.related]
+    named += [(link.place, link.note) for link in finding.origin.chain]
+    seen = {(finding.place.source.path, finding.place.span)}
+    places = []
+    for place, note in named:
+        key = (place.source.path, place.span)
+        if key not in seen:
+            seen.add(key)
+            places.append((place, note))
+    return places
+
+
+def snippet(finding: Finding, subject: str, look: Look) -> list[str]:
+    """The frames of a finding: its own place first, then further places in other files."""
+    further = further_places(finding)
+    own = "" if finding.origin.written else finding.origin.note
+    marks = [Mark(finding.place, own, primary=True)]
+    marks += [Mark(place, note) for place, note in further[:MORE_PLACES]]
+    by_path: dict[str, list[Mark]] = {}
+    for mark in marks:
+        by_path.setdefault(mark.place.source.path, []).append(mark)
+    highest = max(mark.place.start.line + WHOLE_LINES for mark in marks)
+    gutter = max(len(str(highest)), 3)
+    lines: list[str] = []
+    for at, group in enumerate(by_path.values()):
+        lines += _frame(group, subject if at == 0 else "", finding.severity, gutter, look, first=at == 0)
+    if len(further) > MORE_PLACES:
+        rest = len(further) - MORE_PLACES
+        lines.append(" " * gutter + look.palette.frame(f" {look.glyphs.gap} ") + f"and {rest} more places")
+    return lines
+
+
+def location(place: Place, *, ascii_only: bool = False) -> str:
+    """`path:line:column`, as terminals and editors open it."""
+    start = place.start
+    return f"{visible(place.source.path, ascii_only=ascii_only)}:{start.line}:{start.column}"
+
+
+def _frame(
+    marks: Sequence[Mark], subject: str, severity: Severity, gutter: int, look: Look, *, first: bool
+) -> list[str]:
+    glyphs, palette = look.glyphs, look.palette
+    blank = " " * gutter
+    where = location(marks[0].place, ascii_only=look.ascii_only)
+    lines = []
+    corner = glyphs.top if first else glyphs.branch
+    room = look.width - gutter - 2 - width_of(corner)
+    if subject and width_of(where) + width_of(subject) + 4 <= room:
+        lines.append(f"{blank} {palette.frame(corner)} {where}  {palette.dim(subject)}")
+    else:
+        lines.append(f"{blank} {palette.frame(corner)} {where}")
+        lines += [f"{blank} {palette.frame(glyphs.side)}  {palette.dim(line)}" for line in _fit(subject, room)]
+    source = marks[0].place.source
+    numbers, thick = _lines_to_show(marks)
+    shown = {number: _Line.read(source, number, _focus(marks, number), look) for number in numbers}
+    columns = look.width - gutter - 3
+    shift = _common_indent(shown.values(), columns)
+    previous = 0
+    for number, line in shown.items():
+        if previous and number > previous + 1:
+            lines.append(f"{blank} {palette.dim(glyphs.gap)}")
+        previous = number
+        here = [mark for mark in marks if mark.place.start.line == number]
+        begin, text = line.window(shift, columns, here[0].place.start.column if here else None, glyphs.cut)
+        side = palette.severity(severity, glyphs.thick) if number in thick else palette.frame(glyphs.side)
+        lines.append(f"{palette.frame(str(number).rjust(gutter))} {side} {text}".rstrip())
+        for mark in here:
+            for row in _underline(mark, line, begin=begin, columns=columns, severity=severity, look=look):
+                lines.append(f"{blank} {palette.frame(glyphs.side)} {row}")
+    return lines
+
+
+def _fit(text: str, columns: int) -> list[str]:
+    return wrapped(text, columns) if text else []
+
+
+def _focus(marks: Iterable[Mark], line: int) -> int:
+    """The column around which a line is looked at (from 0)."""
+    return next((mark.place.start.column - 1 for mark in marks if mark.place.start.line == line), 0)
+
+
+def _last_line(place: Place) -> int:
+    """The last line that a span covers; a span that ends at the start of a line does not cover that line."""
+    end = place.end
+    return end.line - 1 if end.column == 1 and end.line > place.start.line else end.line
+
+
+def _lines_to_show(marks: Sequence[Mark]) -> tuple[list[int], set[int]]:
+    """The numbers of the lines of a frame, and those that a span of several lines covers."""
+    numbers: set[int] = set()
+    thick: set[int] = set()
+    for mark in marks:
+        first, last = mark.place.start.line, _last_line(mark.place)
+        if last - first >= WHOLE_LINES:
+            last = first
+        numbers.update(range(first, last + 1))
+        if last > first:
+            thick.update(range(first, last + 1))
+    parent = _enclosing_line(marks[0].place)
+    if parent:
+        numbers.add(parent)
+    numbers.update(number + 1 for number in list(numbers) if number + 2 in numbers)
+    return sorted(numbers), thick
+
+
+def _enclosing_line(place: Place) -> int:
+    """The nearest line above that is indented less, 0 where none is."""
+    source, line = place.source, place.start.line
+    depth = _depth(_head(source, line))
+    if not depth:
+        return 0
+    for number in range(line - 1, max(line - _LOOK_UP, 0), -1):
+        text = _head(source, number)
+        bare = text.strip()
+        if bare and not bare.startswith("#") and _depth(text) < depth:
+            return number
+    return 0
+
+
+def _head(source: Source, line: int) -> str:
+    start, end = source.line_span(line)
+    return source.text[start : min(end, start + 200)]
+
+
+def _depth(text: str) -> int:
+    """Indentation; a list item stands deeper than a key in the same column, of which it is the value."""
+    bare = text.lstrip(" \t")
+    return 2 * (len(text) - len(bare)) + bare.startswith("- ")
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """A source line as it is displayed: one cell a character. `skipped` characters before the cells are left out."""
+
+    cells: list[str]
+    skipped: int
+    more: bool
+    indent: int
+
+    @staticmethod
+    def read(source: Source, number: int, focus: int, look: Look) -> _Line:
+        start, end = source.line_span(number)
+        skipped = max(focus - _LINE_CHARACTERS // 3, 0) if end - start > _LINE_CHARACTERS else 0
+        text = source.text[start + skipped : min(end, start + skipped + _LINE_CHARACTERS)]
+        if text.isascii() and text.isprintable() and "##" not in text:
+            cells = list(text)
+        else:
+            commands = {match.start() + 1 for match in LOG_COMMAND.finditer(text)}
+            cells = [
+                "\\x23" if at in commands else _TAB if c == "\t" else visible(c, ascii_only=look.ascii_only)
+                for at, c in enumerate(text)
+            ]
+        indent = 0 if skipped else len(text) - len(text.lstrip(" "))
+        return _Line(cells, skipped, start + skipped + len(text) < end, indent)
+
+    @property
+    def width(self) -> int:
+        return sum(map(width_of, self.cells))
+
+    def window(self, shift: int, columns: int, focus: int | None, cut: str) -> tuple[int, str]:
+        """The index of the first cell shown, and the text shown in so many columns; `focus` (a column of the source,
+        from 1) is in it."""
+        begin = min(shift, len(self.cells)) if not self.skipped else 0
+        mark = width_of(cut)
+        if focus is not None:
+            at = min(max(focus - 1 - self.skipped, 0), len(self.cells))
+            if sum(map(width_of, self.cells[begin : at + 1])) > columns - mark - 12:
+                begin, back = at, 0
+                while begin > 0 and back < columns // 3:
+                    begin -= 1
+                    back += width_of(self.cells[begin])
+        text, used, at = "", 0, begin
+        if begin > shift or self.skipped:
+            text, used = cut, mark
+            dropped = 0
+            while at < len(self.cells) and dropped < mark:
+                dropped += width_of(self.cells[at])
+                at += 1
+            text += " " * (dropped - mark)
+            used = dropped
+        while at < len(self.cells) and used + width_of(self.cells[at]) <= columns:
+            text += self.cells[at]
+            used += width_of(self.cells[at])
+            at += 1
+        if at < len(self.cells) or self.more:
+            while at > begin and used + mark > columns:
+                at -= 1
+                used -= width_of(self.cells[at])
+                text = text[: len(text) - len(self.cells[at])]
+            text += cut
+        return begin, text
+
+    def columns_of(self, begin: int, first: int, last: int) -> tuple[int, int]:
+        """Display columns (from 0, counted from cell `begin`) of the source columns `first` to `last` (from 0)."""
+        first, last = max(first - self.skipped, begin), max(last - self.skipped, begin)
+        left = sum(map(width_of, self.cells[begin:first]))
+        return left, left + sum(map(width_of, self.cells[first:last]))
+
+
+def _common_indent(lines: Iterable[_Line], columns: int) -> int:
+    """How much indentation all lines give up, where one of them is too long."""
+    lines = list(lines)
+    if all(line.width <= columns for line in lines):
+        return 0
+    return min((line.indent for line in lines if line.cells), default=0)
+
+
+def _underline(mark: Mark, line: _Line, *, begin: int, columns: int, severity: Severity, look: Look) -> list[str]:
+    start, end = mark.place.start, mark.place.end
+    last = _last_line(mark.place)
+    glyph = look.glyphs.under if mark.primary else look.glyphs.under2
+
+    def paint(text: str) -> str:
+        return look.palette.severity(severity, text) if mark.primary else look.palette.second(text)
+
+    label = visible(mark.label, ascii_only=look.ascii_only)
+    if start.line < last < start.line + WHOLE_LINES and not label:
+        return []  # the thick edge shows it
+    if last > start.line:
+        stop = len(line.cells) + line.skipped
+        if last >= start.line + WHOLE_LINES:
+            more = f"and {last - start.line} more lines"
+            label = f"{label}, {more}" if label else more
+    else:
+        stop = end.column - 1 if end.line == start.line else len(line.cells) + line.skipped
+    left, right = line.columns_of(begin, start.column - 1, stop)
+    left = min(left, columns - 1)
+    right = max(min(right, columns), left + 1)
+    row = " " * left + paint(glyph * (right - left))
+    if not label:
+        return [row]
+    if width_of(label) <= columns - right - 1:
+        return [f"{row} {paint(label)}"]
+    at = min(left, max(columns - 40, 0))
+    return [row, *(" " * at + paint(text) for text in wrapped(label, columns - at))]
+
+
+def short(text: str, columns: int, look: Look) -> str:
+    """Text from outside on one line of at most so many columns."""
+    return shortened(visible(text, ascii_only=look.ascii_only), columns, look.glyphs.cut)

@@ -1,0 +1,78 @@
+"""Words that several reports share: names of objects, counts, the closing lines."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+
+from kube_gaplint.findings import Finding, Report, Severity
+from kube_gaplint.model.subject import Subject
+from kube_gaplint.report.escape import visible
+
+SEVERITIES = (Severity.ERROR, Severity.WARNING, Severity.INFO)
+_NOUNS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
+
+
+def count(number: int, noun: str, plural: str = "") -> str:
+    """`1 file`, `2 files`, `1,200 files`."""
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+
+
+def subject_name(subject: Subject, *, ascii_only: bool = False) -> str:
+    """`PyTorchJob research/llama, container pytorch`; empty for a file as such."""
+    if subject.kind == "file":
+        return ""
+    name = f"{subject.namespace}/{subject.name}" if subject.namespace else subject.name
+    words = f"{subject.kind} {name}".rstrip()
+    if subject.container:
+        words += f", container {subject.container}"
+    return visible(words, ascii_only=ascii_only)
+
+
+def counts_by_severity(report: Report) -> str:
+    """`2 errors, 1 warning`; severities without findings are left out."""
+    return _severities({severity: report.count(severity) for severity in SEVERITIES})
+
+
+def severities_of(findings: list[Finding]) -> str:
+    return _severities(Counter(finding.severity for finding in findings))
+
+
+def _severities(counts: Mapping[Severity, int]) -> str:
+    return ", ".join(count(counts[severity], _NOUNS[severity]) for severity in SEVERITIES if counts.get(severity))
+
+
+def verdict(report: Report) -> str:
+    """The first closing line: what was found, in how much."""
+    summary = report.summary
+    judged = f"{count(summary.workloads, 'workload')}, {count(summary.files, 'file')}"
+    found = counts_by_severity(report)
+    if found:
+        return f"{found} in {judged}"
+    if not summary.workloads and not summary.documents:
+        return f"Nothing to judge: no training workload, batch script or node pool in {count(summary.files, 'file')}"
+    return f"No gaps found in {judged}"
+
+
+def closing_lines(report: Report, least: Severity) -> list[str]:
+    """The closing lines: verdict, fixes, what is hidden, suppressed or passed over."""
+    summary = report.summary
+    lines = [f"{verdict(report)}."]
+    live = [finding for finding in report.findings if finding.suppressed is None]
+    safe = sum(finding.fixable == "safe" for finding in live)
+    unsafe = sum(finding.fixable == "unsafe" for finding in live)
+    if safe:
+        lines.append(f"{safe:,} can be fixed with --fix.")
+    if unsafe:
+        lines.append(f"{unsafe:,} can be fixed with --fix --unsafe-fixes; look at the result with --diff first.")
+    if summary.hidden:
+        noun = "note" if least is Severity.WARNING else "finding"
+        lines.append(f"{count(summary.hidden, noun)} hidden, show with --min-severity info.")
+    if summary.suppressed:
+        lines.append(f"{count(summary.suppressed, 'finding')} suppressed with a reason.")
+    if summary.skipped:
+        reasons = sorted(summary.skipped.items(), key=lambda item: (-item[1], item[0]))
+        lines.append(f"Passed over: {', '.join(f'{number:,} {visible(reason)}' for reason, number in reasons)}.")
+    if report.errors:
+        lines.append(f"{count(len(report.errors), 'file')} could not be read (see above).")
+    return lines
