@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from kube_gaplint.model.setting import Origin, Setting
+from kube_gaplint.model.setting import Absent, Origin, Set, Setting, Unknown
 from kube_gaplint.model.subject import Subject
 from kube_gaplint.model.training import Release
+
+if TYPE_CHECKING:
+    from kube_gaplint.model.workload import Workload
 
 Answer: TypeAlias = Literal["yes", "no", "unknown"]
 
@@ -34,6 +37,38 @@ class NodeImage:
     value: Setting[str]
     floats: Setting[bool]
     origin: Origin
+    repeated: bool = False
+    """Another pool of the same node class comes first and carries the term already: it is reported there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """A disruption budget of a Karpenter pool: how many nodes may go at once, for which reasons and when.
+
+    `reasons` is empty where it covers all of them (`Underutilized`, `Empty`, `Drifted`). A budget with a `schedule`
+    is in force only for `duration` after each of its times.
+    """
+
+    nodes: Setting[str]
+    reasons: Setting[tuple[str, ...]]
+    schedule: Setting[str]
+    duration: Setting[str]
+    origin: Origin
+
+    def covers(self, reason: str) -> bool | None:
+        """Whether it speaks of a reason; None where its reasons are not seen."""
+        if isinstance(self.reasons, Unknown):
+            return None
+        return isinstance(self.reasons, Absent) or not self.reasons.value or reason in self.reasons.value
+
+    def forbids(self, reason: str) -> bool | None:
+        """Whether it lets no node go for a reason, at all times; None where it is not seen."""
+        covers = self.covers(reason)
+        if not covers or isinstance(self.nodes, Unknown):
+            return covers and None
+        if not isinstance(self.schedule, Absent):
+            return False
+        return isinstance(self.nodes, Set) and self.nodes.value.strip() in {"0", "0%"}
 
 
 @dataclass(slots=True, eq=False)
@@ -51,10 +86,23 @@ class NodePool:
     exposed: Mapping[str, object] = field(default_factory=dict)
     replaces_drifted: bool = False
     """The controller replaces nodes whose image is no longer the current one (Karpenter drift)."""
+    controller: str = ""
+    """What manages the nodes: `karpenter`, `eks-auto`, `eksctl`, `eks`, `gke`, `aks`, `cluster-api`, `kops` …"""
+    budgets: tuple[Budget, ...] = ()
+    """Karpenter's disruption budgets, the default (10 %) where none is written."""
+    workloads: list[Workload] = field(default_factory=list)
+    """GPU workloads of the given paths that may land on the pool."""
 
     @property
     def object_origin(self) -> Origin:
         return self.origin
+
+    def forbids(self, reason: str) -> bool | None:
+        """Whether the budgets let no node go for a reason (`Underutilized`, `Drifted`, `Empty`), at all times."""
+        answers = [budget.forbids(reason) for budget in self.budgets]
+        if True in answers:
+            return True
+        return None if None in answers else False
 
 
 UpgradeKind: TypeAlias = Literal[
@@ -65,6 +113,7 @@ UpgradeKind: TypeAlias = Literal[
     "upgrade-command",  # apt/dnf/yum upgrade in a script
     "os-update-agent",  # an operating system that updates and reboots by itself
     "default-automatic",  # an installer's default that switches unattended upgrades on
+    "unpinned-install",  # a kernel or driver package installed without a version
 ]
 
 
@@ -94,6 +143,153 @@ class NodeBootstrap:
     opaque_because: str = ""
     """Not empty where part of the set-up is not seen: then a missing switch-off is unknown."""
     release: Release = ()
+
+    @property
+    def object_origin(self) -> Origin:
+        return self.origin
+
+
+AgentKind: TypeAlias = Literal[
+    "gke", "aks-os", "aks-kubernetes", "plan", "k0s", "bottlerocket", "openshift", "kured", "flatcar", "kops", "talos",
+]  # fmt: skip
+
+
+@dataclass(slots=True, eq=False)
+class UpgradeAgent:
+    """Something that upgrades, reboots or replaces nodes by itself: GKE auto-upgrade, a Plan, kured …
+
+    It is a danger to a run where `active` is set to True and no restraint is in force.
+    """
+
+    subject: Subject
+    origin: Origin
+    """What switches it on, or the object where a default does."""
+    kind: AgentKind
+    title: str
+    """In words, for the message: `GKE node auto-upgrade`."""
+    gpus: CarriesGpus
+    active: Setting[bool]
+    """Whether it acts by itself; `via` tells a default from a written value."""
+    restraint: Setting[str]
+    """What keeps it from a running job: a window, an exclusion, a pause, a pinned version, a blocking selector.
+
+    `Absent`: nothing does. `Unknown`: it may stand in an object that is not in the given paths.
+    """
+    does: str = ""
+    """What it does to a node, completing "it …"."""
+    object_at: Origin | None = None
+    related: tuple[Origin, ...] = ()
+    fields: Mapping[str, Setting[str]] = field(default_factory=dict)
+
+    @property
+    def object_origin(self) -> Origin:
+        return self.object_at or self.origin
+
+
+@dataclass(slots=True, eq=False)
+class DriverUpgrade:
+    """How an operator upgrades the kernel drivers of GPU nodes: ClusterPolicy, NVIDIADriver, NicClusterPolicy.
+
+    Defaults are applied; they differ: the GPU Operator's Helm chart and NVIDIADriver upgrade by themselves,
+    ClusterPolicy and NicClusterPolicy do not.
+    """
+
+    subject: Subject
+    origin: Origin
+    """The upgrade policy, or what stands nearest to it."""
+    driver: Literal["GPU driver", "network driver"]
+    managed: Setting[bool]
+    """Whether the operator installs the driver at all."""
+    automatic: Setting[bool]
+    wait_selector: Setting[str]
+    """`waitForCompletion.podSelector`: jobs that an upgrade waits for; `Absent` where it waits for none."""
+    wait_seconds: Setting[float]
+    """How long it waits; 0 is for ever."""
+    deletes_by_force: Setting[bool]
+    """`podDeletion.force` (Helm: `gpuPodDeletion.force`)."""
+    drains: Setting[bool]
+    drains_by_force: Setting[bool]
+    version: Setting[str]
+
+    @property
+    def object_origin(self) -> Origin:
+        return self.origin
+
+
+DaemonRole: TypeAlias = Literal["cni", "gpu-driver", "device-plugin", "network-driver", "storage", "node-agent"]
+
+
+@dataclass(slots=True, eq=False)
+class NodeDaemon:
+    """A DaemonSet that running jobs depend on: the network, the driver, the device plugin."""
+
+    subject: Subject
+    origin: Origin
+    role: DaemonRole
+    title: str
+    """What it is: `Calico`, `NVIDIA device plugin`."""
+    gpus: CarriesGpus
+    strategy: Setting[str]
+    """RollingUpdate (the default) or OnDelete."""
+    max_unavailable: Setting[str]
+    """Of a rolling update: a number or a percentage; 1 by default."""
+    image: Setting[str]
+    pull_policy: Setting[str]
+
+    @property
+    def object_origin(self) -> Origin:
+        return self.origin
+
+
+@dataclass(frozen=True, slots=True)
+class HostAction:
+    """A command that changes a host under its running containers."""
+
+    kind: Literal["daemon-reload", "runtime-restart", "kubelet-restart", "driver-reload", "reboot"]
+    what: str
+    """The command, short, for the message."""
+    origin: Origin
+
+
+@dataclass(slots=True, eq=False)
+class HostAgent:
+    """A DaemonSet, Pod or Job whose containers run commands in the host's own namespaces."""
+
+    subject: Subject
+    origin: Origin
+    gpus: CarriesGpus
+    actions: tuple[HostAction, ...]
+    drains_first: bool = False
+    """It cordons and drains its node before it acts."""
+    cdi: Setting[bool] | None = None
+    """Whether containers get their GPUs through CDI, which survives a daemon-reload; None where nothing tells."""
+
+    @property
+    def object_origin(self) -> Origin:
+        return self.origin
+
+
+@dataclass(slots=True, eq=False)
+class Webhook:
+    """One webhook of an admission configuration, with the API server's defaults applied."""
+
+    subject: Subject
+    origin: Origin
+    name: str
+    mutating: bool
+    failure_policy: Setting[str]
+    timeout_seconds: Setting[float]
+    targets: tuple[str, ...]
+    """Which of `pods`, `jobs` and other training resources its rules cover; empty where they cover none."""
+    on_create: bool
+    namespace_selector: Setting[str]
+    """In words; `Absent` where it covers every namespace."""
+    object_selector: Setting[str]
+    excludes_system_only: bool = False
+    """Its selector only leaves out system namespaces, so training namespaces are covered."""
+    match_conditions: bool = False
+    replicas: Setting[int] = field(kw_only=True)
+    """Replicas of the Deployment behind it; `Unknown` where that is not in the given paths."""
 
     @property
     def object_origin(self) -> Origin:
