@@ -1,7 +1,7 @@
 """Fixtures under `fixtures/<CODE>/` and the marks in them.
 
-`# expect: CODE [severity]` stands on the line that a finding must point at; `# expect+N: CODE [severity]` stands N lines
-above it, where a comment cannot stand on the line itself.
+`# expect: CODE [severity]` stands on the line that a finding must point at. Where a comment cannot stand there,
+`# expect+N: CODE [severity]` stands N lines above it.
 """
 
 from __future__ import annotations

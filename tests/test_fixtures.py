@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
 from fixture_files import expected, fixtures, lint_copy
 
 
@@ -19,9 +20,7 @@ def test_fires_exactly_where_marked(path: Path, tmp_path: Path) -> None:
         for finding in report.findings
     }
     assert found == wanted, [(f.code, repr(f.place), f.message) for f in report.findings]
-    severities = {
-        (mark.file, mark.line): mark.severity for mark in expected(path) if mark.severity is not None
-    }
+    severities = {(mark.file, mark.line): mark.severity for mark in expected(path) if mark.severity is not None}
     for finding in report.findings:
         where = (str(Path(finding.place.source.path).relative_to(tmp_path)), finding.place.start.line)
         assert str(finding.severity) == severities.get(where, str(finding.severity)), finding.message

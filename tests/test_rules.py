@@ -8,8 +8,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from fixture_files import fixtures
 
+from fixture_files import fixtures
 from kube_gaplint import incidents, registry
 from kube_gaplint.engine import Request, lint
 from kube_gaplint.findings import Severity

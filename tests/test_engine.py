@@ -1,0 +1,68 @@
+"""How gaps become findings: merging, fingerprints, order."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from kube_gaplint.engine import _finding, _fingerprinted, _Found, _merged
+from kube_gaplint.findings import Gap, Severity
+from kube_gaplint.meta import META_RULES
+from kube_gaplint.model.setting import Origin
+from kube_gaplint.model.subject import Subject
+from kube_gaplint.text.source import Place, Source, Span
+
+RULE = META_RULES["GAP003"]
+
+
+def found(
+    source: Source,
+    start: int,
+    *,
+    detail: str = "d",
+    container: str = "",
+    owner: int = 0,
+    severity: Severity | None = None,
+) -> _Found:
+    place = Place(source, Span(start, start + 1))
+    subject = Subject("Job", "batch/v1", "ns", "train", container)
+    finding = _finding(RULE, Gap(Origin(place), "message", detail=detail, severity=severity), subject)
+    return _Found(finding, Place(source, Span(owner, owner + 1)), detail)
+
+
+def test_like_roles_of_one_object_are_one_finding() -> None:
+    source = Source("job.yaml", "x" * 100)
+    merged = _merged([found(source, 10, container="master"), found(source, 20, container="worker")])
+    assert len(merged) == 1
+    assert [related.origin.place.span.start for related in merged[0].finding.related] == [20]
+
+
+def test_different_details_and_objects_stay_apart() -> None:
+    source = Source("job.yaml", "x" * 100)
+    assert len(_merged([found(source, 10), found(source, 20, detail="other")])) == 2
+    assert len(_merged([found(source, 10), found(source, 60, owner=50)])) == 2
+
+
+def test_the_same_place_is_said_once_and_as_loud_as_its_loudest() -> None:
+    source = Source("base.yaml", "x" * 100)
+    merged = _merged([
+        found(source, 10, owner=0, severity=Severity.INFO),
+        found(source, 10, owner=50, severity=Severity.ERROR),
+    ])  # fmt: skip
+    assert [item.finding.severity for item in merged] == [Severity.ERROR]
+
+
+def test_fingerprints_ignore_place_and_path_and_count_duplicates() -> None:
+    here, there = Source("a.yaml", "x" * 100), Source("b/c.yaml", "x" * 100)
+    [first] = _fingerprinted([found(here, 10)])
+    [second] = _fingerprinted([found(there, 77)])
+    assert first.fingerprint == second.fingerprint
+    both = _fingerprinted([found(here, 10), found(there, 77)])
+    assert [finding.fingerprint for finding in both] == [first.fingerprint, f"{first.fingerprint}-2"]
+    other = _fingerprinted([replace(found(here, 10), detail="other")])
+    assert other[0].fingerprint != first.fingerprint
+
+
+def test_order_is_by_place() -> None:
+    source = Source("a.yaml", "x" * 100)
+    findings = _fingerprinted([found(source, 50, detail="b"), found(source, 5, detail="a")])
+    assert [finding.place.span.start for finding in findings] == [5, 50]
