@@ -1,0 +1,543 @@
+# ruff: noqa: PTH113, PTH118, PTH120, PTH122
+# Paths are strings here: an object for every file would double the time of the walk.
+"""All objects of one run, and how they refer to one another."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TypeAlias
+
+from kube_gaplint.bundle.embedded import braces_to_scalars, every_node
+from kube_gaplint.bundle.nearness import Distance, distance
+from kube_gaplint.bundle.objects import KubeObject, objects_in
+from kube_gaplint.bundle.plain import plain
+from kube_gaplint.discover import (
+    BINARY,
+    IRRELEVANT,
+    TEMPLATE,
+    Candidate,
+    Discovery,
+    FileId,
+    read_file,
+    within,
+)
+from kube_gaplint.facts.candidates import YAML_ENDINGS
+from kube_gaplint.findings import FileError
+from kube_gaplint.model.setting import Origin, Unknown
+from kube_gaplint.text.compose import DEFAULT_LIMITS, Limits, Problem, compose
+from kube_gaplint.text.nodes import Document, Mapping, Node, Scalar, dig
+from kube_gaplint.text.read import Unreadable, decode
+from kube_gaplint.text.source import Place, PlacedText, Source, Span, WholeText
+from kube_gaplint.text.templates import placeholder
+
+Found: TypeAlias = "KubeObject | Unknown | None"
+
+_LARGEST_REFERRED = 2**20
+_MOST_FILES_A_FOLDER = 400
+_MOST_FILES_SEARCHED = 4000
+
+
+@dataclass(slots=True, eq=False)
+class ScriptFile:
+    """A batch script, or another text file that is read as a whole (`slurm.conf`)."""
+
+    source: Source
+    file: FileId
+
+    @property
+    def text(self) -> PlacedText:
+        return WholeText(self.source)
+
+
+@dataclass(slots=True, eq=False)
+class ConfigMapData:
+    """What a ConfigMap or a Secret holds. `opaque` are keys whose content is not visible text."""
+
+    entries: dict[str, Scalar]
+    object: KubeObject
+    opaque: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Unresolved:
+    """A reference that leads nowhere in the given paths: who refers, to what, where, and why it was not found."""
+
+    object: KubeObject | None
+    what: str
+    place: Place
+    reason: str
+
+
+@dataclass(slots=True, eq=False)
+class Bundle:
+    """All objects of one run.
+
+    `objects` holds those of the given paths, as they will be applied (Kustomize builds composed), in a stable order.
+    `others` are documents without an object: cloud-init, Helm values. Objects that only a reference led to are found
+    by `find` but are in no list.
+    """
+
+    objects: list[KubeObject] = field(default_factory=list)
+    scripts: list[ScriptFile] = field(default_factory=list)
+    slurm_confs: list[ScriptFile] = field(default_factory=list)
+    others: list[Document] = field(default_factory=list)
+    unresolved: list[Unresolved] = field(default_factory=list)
+    limits: Limits = DEFAULT_LIMITS
+    _by_name: dict[tuple[str, str], list[KubeObject]] = field(default_factory=dict, repr=False)
+    _by_kind: dict[str, list[KubeObject]] | None = field(default=None, repr=False)
+    _read: dict[str, Source | None] = field(default_factory=dict, repr=False)
+    _loaded: set[str] = field(default_factory=set, repr=False)
+    _listings: dict[str, list[str]] = field(default_factory=dict, repr=False)
+    _searched: dict[tuple[str, str, str], bool] = field(default_factory=dict, repr=False)
+    _files_searched: int = 0
+    _missed: set[tuple[str, int, str]] = field(default_factory=set, repr=False)
+
+    # Objects
+
+    def by_kind(self, group: str | None, kind: str) -> list[KubeObject]:
+        """The given objects of a kind, in order; a group of None means any."""
+        if self._by_kind is None:
+            self._by_kind = {}
+            for kube in self.objects:
+                self._by_kind.setdefault(kube.kind, []).append(kube)
+        return [kube for kube in self._by_kind.get(kind, ()) if group is None or kube.group == group]
+
+    def find(
+        self,
+        group: str | None,
+        kind: str,
+        name: str,
+        namespace: str | None,
+        near: KubeObject,
+        place: Place | None = None,
+    ) -> Found:
+        """The object that a reference in `near` means.
+
+        None: surely not in reach. Unknown: the name is a placeholder, or candidates equally near disagree. Nearness:
+        the same Kustomize build, the same file, the same folder, then the nearest folder around. A namespace that is
+        not written matches any; pass None for kinds without one. With a `place` (of the reference), a failure is
+        recorded in `unresolved`.
+        """
+        what = f"{kind} {name}"
+        reason = placeholder(name)
+        if reason:
+            return self._missing(near, what, place, f"its name is {reason}")
+        found = self._nearest(self._candidates(group, kind, name, namespace), near, namespace)
+        if found is None and self._search_outside(kind, name, near):
+            found = self._nearest(self._candidates(group, kind, name, namespace), near, namespace)
+        if found is None:
+            self._missing(near, what, place, "it is not in the given paths")
+        elif isinstance(found, Unknown):
+            self._missing(near, what, place, found.reason)
+        return found
+
+    def config_map(
+        self, name: str, namespace: str | None, near: KubeObject, place: Place | None = None
+    ) -> ConfigMapData | Unknown:
+        """The content of a ConfigMap; Unknown where it is not in reach or candidates disagree."""
+        return self._data("ConfigMap", name, namespace, near, place)
+
+    def secret(
+        self, name: str, namespace: str | None, near: KubeObject, place: Place | None = None
+    ) -> ConfigMapData | Unknown:
+        """The content of a Secret: `stringData` as entries, the keys of `data` as opaque ones."""
+        return self._data("Secret", name, namespace, near, place)
+
+    def miss(self, near: KubeObject | None, what: str, place: Place, reason: str) -> None:
+        """Record a reference that could not be resolved; the same one is recorded once."""
+        key = (place.source.path, place.span.start, what)
+        if key not in self._missed:
+            self._missed.add(key)
+            self.unresolved.append(Unresolved(near, what, place, reason))
+
+    def add(self, kube: KubeObject) -> None:
+        """Take an object in."""
+        if kube.given:
+            self.objects.append(kube)
+            self._by_kind = None
+        if kube.name:
+            self._by_name.setdefault((kube.kind, kube.name), []).append(kube)
+
+    def _missing(self, near: KubeObject, what: str, place: Place | None, reason: str) -> Unknown:
+        if place is not None:
+            self.miss(near, what, place, reason)
+        return Unknown(f"{what}: {reason}", None if place is None else Origin(place))
+
+    def _candidates(self, group: str | None, kind: str, name: str, namespace: str | None) -> list[KubeObject]:
+        return [
+            kube
+            for kube in self._by_name.get((kind, name), ())
+            if (group is None or kube.group == group)
+            and (not namespace or not kube.namespace or kube.namespace == namespace or placeholder(kube.namespace))
+        ]
+
+    def _nearest(self, candidates: Sequence[KubeObject], near: KubeObject, namespace: str | None) -> Found:
+        if not candidates:
+            return None
+        ranked: list[tuple[Distance, bool, KubeObject]] = [
+            (distance(near, kube), bool(namespace) and kube.namespace != namespace, kube) for kube in candidates
+        ]
+        best = min((away, loose) for away, loose, _ in ranked)
+        nearest = [kube for away, loose, kube in ranked if (away, loose) == best]
+        first = nearest[0]
+        if len(nearest) > 1:
+            content = _content(first)
+            if any(_content(other) != content for other in nearest[1:]):
+                return Unknown(f"{first.kind} {first.name} stands in {len(nearest)} places that differ")
+        return first
+
+    def _data(
+        self, kind: str, name: str, namespace: str | None, near: KubeObject, place: Place | None
+    ) -> ConfigMapData | Unknown:
+        found = self.find("", kind, name, namespace, near, place)
+        if found is None:
+            return Unknown(f"the {kind} {name} is not in the given paths", None if place is None else Origin(place))
+        if isinstance(found, Unknown):
+            return found
+        entries: dict[str, Scalar] = {}
+        opaque: set[str] = set()
+        for key in ("data", "binaryData", "stringData"):
+            values = found.node.get(key)
+            visible = key == ("data" if kind == "ConfigMap" else "stringData")
+            if isinstance(values, Scalar) and values.value is not None:
+                return Unknown(f"the {key} of {kind} {name} is not written out", Origin(values.place))
+            if not isinstance(values, Mapping):
+                continue
+            for entry in values:
+                if visible and isinstance(entry.value, Scalar):
+                    entries[entry.name] = entry.value
+                    opaque.discard(entry.name)
+                else:
+                    opaque.add(entry.name)
+        return ConfigMapData(entries, found, frozenset(opaque))
+
+    # Files
+
+    def text_near(self, path: str, file: FileId) -> PlacedText | None:
+        """The text of a file that `file` names by a relative path: beside it, or in the nearest folder around it.
+
+        None where there is no such file within the root, or it is no text.
+        """
+        if not file.path or not path or path.startswith(("/", "~")):
+            return None
+        up = ""
+        here = file.folder
+        while within(here, file.root):
+            found = file.beside(up + path)
+            source = None if found is None else self._source(found)
+            if source is not None:
+                return WholeText(source)
+            if here == os.path.dirname(here):
+                break
+            here, up = os.path.dirname(here), "../" + up
+        return None
+
+    def files_near(self, file: FileId) -> Callable[[str], PlacedText | None]:
+        """`text_near` for one file: what a batch script reads where it stands."""
+        return lambda path: self.text_near(path, file)
+
+    def _source(self, file: FileId) -> Source | None:
+        if file.path not in self._read:
+            source = None
+            if os.path.isfile(file.path):
+                data = read_file(file)
+                if data is not None and len(data) <= _LARGEST_REFERRED:
+                    try:
+                        source = Source(file.shown, decode(data))
+                    except Unreadable:
+                        source = None
+            self._read[file.path] = source
+        return self._read[file.path]
+
+    def _search_outside(self, kind: str, name: str, near: KubeObject) -> bool:
+        """Look for an object in YAML files of the folder of `near` and those around it, up to its root.
+
+        Files are picked by their bytes and parsed only then. Whether something was added; asked again, False.
+        """
+        folder, root = near.folder, near.file.root
+        key = (folder, kind, name)
+        if not folder or key in self._searched:
+            return False
+        self._searched[key] = True
+        words = (kind.encode(), name.encode("utf-8", "surrogatepass"))
+        while within(folder, root):
+            added = False
+            for path in self._listing(folder):
+                if path in self._loaded:
+                    continue
+                file = _outside(path, near.file)
+                data = read_file(file)
+                if data is None or len(data) > _LARGEST_REFERRED or not all(word in data for word in words):
+                    continue
+                self._loaded.add(path)
+                for kube in _objects_of(file, data, self.limits):
+                    self.add(kube)
+                    added = added or (kube.kind == kind and kube.name == name)
+            if added:
+                return True
+            parent = os.path.dirname(folder)
+            if parent == folder:
+                break
+            folder = parent
+        return False
+
+    def _listing(self, folder: str) -> list[str]:
+        """The YAML files of a folder, not those below it; empty once too many files were looked at in all."""
+        if folder not in self._listings:
+            found: list[str] = []
+            if self._files_searched < _MOST_FILES_SEARCHED:
+                try:
+                    with os.scandir(folder) as entries:
+                        found = sorted(
+                            entry.path
+                            for entry in entries
+                            if os.path.splitext(entry.name)[1].lower() in YAML_ENDINGS
+                            and entry.is_file(follow_symlinks=False)
+                        )[:_MOST_FILES_A_FOLDER]
+                except OSError:
+                    found = []
+            self._files_searched += len(found)
+            self._listings[folder] = found
+        return self._listings[folder]
+
+
+def _content(kube: KubeObject) -> object:
+    """What two objects of one name must have in common to be the same to a reader: all but the metadata."""
+    data = plain(kube.node)
+    return {key: value for key, value in data.items() if key != "metadata"} if isinstance(data, dict) else data
+
+
+def _outside(path: str, near: FileId) -> FileId:
+    """A file that a reference from `near` leads to."""
+    relative = os.path.relpath(path, near.folder)
+    shown = os.path.normpath(os.path.join(os.path.dirname(near.shown), relative))
+    return FileId(shown, path, near.root, given=False)
+
+
+def _objects_of(file: FileId, data: bytes, limits: Limits) -> list[KubeObject]:
+    try:
+        text = decode(data)
+    except Unreadable:
+        return []
+    out = []
+    for document in compose(Source(file.shown, text), limits).documents:
+        braces_to_scalars(document)
+        out.extend(objects_in(document, file, limits=limits))
+    return out
+
+
+# Loading
+
+
+@dataclass(slots=True)
+class Loaded:
+    """The outcome of loading. `files` and `documents` count what was parsed; `skipped` adds to the walk's counts."""
+
+    bundle: Bundle
+    files: int = 0
+    documents: int = 0
+    problems: list[Problem] = field(default_factory=list)
+    skipped: dict[str, int] = field(default_factory=dict)
+    errors: list[FileError] = field(default_factory=list)
+    hints: list[str] = field(default_factory=list)
+    sources: list[tuple[Source, list[Document]]] = field(default_factory=list)
+    """Every text that was parsed, with its documents (none for a script): where suppressing comments may stand."""
+
+    def skip(self, reason: str) -> None:
+        self.skipped[reason] = self.skipped.get(reason, 0) + 1
+
+
+@dataclass(slots=True, eq=False)
+class _File:
+    """One parsed YAML file. `order` is its place among the candidates."""
+
+    candidate: Candidate
+    order: int
+    source: Source
+    documents: list[Document]
+    problems: list[Problem]
+    objects: list[KubeObject] = field(default_factory=list)
+    others: list[Document] = field(default_factory=list)
+
+
+def load(discovery: Discovery, limits: Limits = DEFAULT_LIMITS) -> Loaded:
+    """Parse the candidates and make the bundle of them."""
+    return _Loader(discovery, limits).run()
+
+
+class _Loader:
+    def __init__(self, discovery: Discovery, limits: Limits) -> None:
+        self.discovery = discovery
+        self.limits = limits
+        self.bundle = Bundle(limits=limits)
+        self.loaded = Loaded(self.bundle)
+        self.yaml: list[_File] = []
+
+    def run(self) -> Loaded:
+        waiting: list[tuple[int, Candidate]] = []
+        for order, candidate in enumerate(self.discovery.candidates):
+            if candidate.form != "yaml":
+                self._script(candidate)
+            elif candidate.interest == "judged":
+                self._parse(candidate, order)
+            else:
+                waiting.append((order, candidate))
+        self._supporting(waiting)
+        self.yaml.sort(key=lambda file: file.order)
+        for file in self.yaml:
+            for kube in file.objects:
+                self.bundle.add(kube)
+                self.loaded.problems.extend(kube.problems)
+            self.bundle.others.extend(file.others)
+        self.loaded.hints.extend(self.discovery.hints)
+        return self.loaded
+
+    def _script(self, candidate: Candidate) -> None:
+        source = self._source(candidate)
+        if source is not None:
+            script = ScriptFile(source, candidate.file)
+            (self.bundle.scripts if candidate.form == "script" else self.bundle.slurm_confs).append(script)
+            self.loaded.sources.append((source, []))
+
+    def _parse(self, candidate: Candidate, order: int) -> _File | None:
+        source = self._source(candidate)
+        if source is None:
+            return None
+        composed = compose(source, self.limits)
+        if _is_template(source.text, composed.problems):
+            self.loaded.files -= 1
+            self.loaded.skip(TEMPLATE)
+            self.loaded.hints.append(
+                f"{candidate.file.shown} is a template: fill it in first and pass the outcome, … | gaplint -"
+            )
+            return None
+        file = _File(candidate, order, source, composed.documents, composed.problems)
+        self.loaded.problems.extend(composed.problems)
+        self.loaded.documents += len(composed.documents)
+        self.loaded.sources.append((source, composed.documents))
+        self.bundle._loaded.add(candidate.file.path)
+        names = _template_names(source, composed.documents)
+        for document, template in zip(composed.documents, names, strict=True):
+            braces_to_scalars(document)
+            objects = objects_in(document, candidate.file, template=template, limits=self.limits)
+            file.objects.extend(objects)
+            if not objects and document.root is not None:
+                file.others.append(document)
+        self.yaml.append(file)
+        return file
+
+    def _source(self, candidate: Candidate) -> Source | None:
+        """The text of a candidate; a reason why there is none becomes a problem or a count."""
+        shown = candidate.file.shown
+        if candidate.problem:
+            place = Place(Source(shown, ""), Span(0, 0))
+            self.loaded.problems.append(Problem("limit", f"the file is {candidate.problem}: it was not read", place))
+            return None
+        try:
+            source = Source(shown, decode(candidate.data))
+        except Unreadable as error:
+            if candidate.named or candidate.form != "yaml":
+                place = Place(Source(shown, ""), Span(0, 0))
+                self.loaded.problems.append(
+                    Problem("syntax", f"the file is not read, because it {error.reason}", place)
+                )
+            else:
+                self.loaded.skip(BINARY)
+            return None
+        candidate.data = b""
+        self.loaded.files += 1
+        self.bundle._read[candidate.file.path] = source
+        return source
+
+    def _supporting(self, waiting: list[tuple[int, Candidate]]) -> None:
+        """Parse the files that say something about judged objects: all evidence, and what is named, again and again
+        until nothing more is named."""
+        if not self.yaml and not self.bundle.scripts:
+            waiting, unused = [], waiting
+        else:
+            unused = []
+        wanted: set[str] = set()
+        fresh = list(self.yaml)
+        while waiting:
+            for file in fresh:
+                wanted.update(_names_wanted(file.documents))
+            fresh = []
+            rest: list[tuple[int, Candidate]] = []
+            for order, candidate in waiting:
+                if candidate.interest == "evidence" or not wanted.isdisjoint(candidate.names):
+                    parsed = self._parse_late(candidate, order)
+                    fresh.extend([parsed] if parsed is not None else [])
+                else:
+                    rest.append((order, candidate))
+            waiting = rest
+            if not fresh:
+                break
+        for _ in (*waiting, *unused):
+            self.loaded.skip(IRRELEVANT)
+
+    def _parse_late(self, candidate: Candidate, order: int) -> _File | None:
+        data = read_file(candidate.file)
+        if data is None:
+            self.loaded.errors.append(FileError(candidate.file.shown, "it could not be read any more"))
+            return None
+        return self._parse(replace(candidate, data=data), order)
+
+
+def _names_wanted(documents: Iterable[Document]) -> set[str]:
+    """Every text that may be the name of another object."""
+    return {
+        node.text
+        for document in documents
+        for node in every_node(document.root)
+        if isinstance(node, Scalar) and len(node.text) <= 253
+    }
+
+
+_TEMPLATE_MARKS = ("{{", "{%", "<%")
+_TEMPLATE_LINE = re.compile(r"^[ \t]*(?:\{\{|\{%|<%)", re.MULTILINE)
+
+
+def _is_template(text: str, problems: Iterable[Problem]) -> bool:
+    """Whether a text that is no YAML would become some by a template engine: the parser stopped at a template mark,
+    or after a line that begins with one."""
+    for problem in problems:
+        if problem.kind != "syntax":
+            continue
+        at = problem.place.span.start
+        before = text.rfind("\n", 0, max(0, text.rfind("\n", 0, at))) + 1
+        after = text.find("\n", at)
+        near = text[before : len(text) if after < 0 else after]
+        if any(mark in near for mark in _TEMPLATE_MARKS) or _TEMPLATE_LINE.search(text, 0, at):
+            return True
+    return False
+
+
+_SOURCE_COMMENT = re.compile(r"^# Source: (\S.*?)[ \t]*\r?$", re.MULTILINE)
+
+
+def _template_names(source: Source, documents: Sequence[Document]) -> list[str]:
+    """For each document the chart template that Helm's `# Source:` comment above it names, else empty."""
+    marks = [(match.start(), match[1]) for match in _SOURCE_COMMENT.finditer(source.text)]
+    names = [""] * len(documents)
+    if not marks:
+        return names
+    after = 0
+    at = 0
+    for index, document in enumerate(documents):
+        if document.root is None:
+            continue
+        before = document.root.span.start
+        while at < len(marks) and marks[at][0] < before:
+            if marks[at][0] >= after:
+                names[index] = marks[at][1]
+            at += 1
+        after = document.root.span.end
+    return names
+
+
+def node_at(kube: KubeObject, *path: str | int) -> Node | None:
+    """The node at a path in an object."""
+    return dig(kube.node, *path)

@@ -1,0 +1,737 @@
+# ruff: noqa: PTH113, PTH116, PTH118, PTH119, PTH120
+# Paths are strings here: an object for every file would double the time of the walk.
+"""From the given paths to the files that are worth reading.
+
+The walk is in a stable order, heeds git-ignore files, never follows a symbolic link out of the given folder and opens
+regular files only. A candidate is picked by its name and by a test on its bytes; whatever is passed over is counted
+with its reason. Nothing is parsed here.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from kube_gaplint.facts import candidates as facts
+from kube_gaplint.findings import FileError
+from kube_gaplint.text.read import MAX_BYTES
+
+if TYPE_CHECKING:
+    from pathspec import GitIgnoreSpec
+
+Form: TypeAlias = Literal["yaml", "script", "slurm-conf"]
+Interest: TypeAlias = Literal["judged", "kustomization", "evidence", "named"]
+
+STDIN = "<stdin>"
+
+OTHER = "not YAML or a batch script"
+IGNORED = "ignored by git"
+EXCLUDED = "excluded by the configuration"
+IRRELEVANT = "no training, node or Slurm object"
+HELM = "Helm template"
+TEMPLATE = "template that is not filled in"
+LINK = "symbolic link"
+LINK_OUT = "symbolic link out of the given folder"
+SPECIAL = "not a regular file"
+BINARY = "binary"
+LARGE = f"larger than {MAX_BYTES // 2**20} MiB"
+TOOLS = "folder of a tool (node_modules, .venv …)"
+
+_OPEN_FLAGS = os.O_RDONLY
+for _flag in ("O_CLOEXEC", "O_NONBLOCK", "O_NOFOLLOW", "O_NOCTTY"):  # not every platform has them all
+    _OPEN_FLAGS |= getattr(os, _flag, 0)
+_GITIGNORE_LIMIT = 2**20
+_HEAD = 4096
+
+
+class PathError(Exception):
+    """A path that was named cannot be read. `reason` says why, in words."""
+
+    def __init__(self, path: str, reason: str) -> None:
+        super().__init__(f"{path}: {reason}")
+        self.path = path
+        self.reason = reason
+
+
+@dataclass(frozen=True, slots=True)
+class FileId:
+    """Where a file lies.
+
+    `shown` is what the user reads, `path` the real absolute path, `root` the folder that references from this file
+    never leave (the git top level, or the given folder). Both are empty for standard input. `given` is false for
+    files outside the given paths that a reference led to.
+    """
+
+    shown: str
+    path: str = ""
+    root: str = ""
+    given: bool = True
+
+    @property
+    def folder(self) -> str:
+        return self.path.rpartition("/")[0] if self.path else ""
+
+    def beside(self, relative: str) -> FileId | None:
+        """The file that a relative path written in this file means; None where it lies outside of the root.
+
+        A symbolic link counts as the place it leads to.
+        """
+        if not self.path or "\0" in relative:
+            return None
+        real = os.path.realpath(os.path.join(self.folder, relative))
+        if not within(real, self.root):
+            return None
+        shown = os.path.normpath(os.path.join(os.path.dirname(self.shown), relative))
+        return FileId(shown, real, self.root, given=self.given)
+
+
+@dataclass(slots=True)
+class Candidate:
+    """A file that is worth reading.
+
+    `data` is there for files that are judged; the others are read when a judged object leads to them, and only
+    `names` (the values of their `name` keys) are kept. `named` marks a file that the user named: it is always judged.
+    `problem` tells why a named file was not read (it is over the size limit).
+    """
+
+    file: FileId
+    form: Form
+    interest: Interest
+    data: bytes = b""
+    names: frozenset[str] = frozenset()
+    named: bool = False
+    problem: str = ""
+
+
+@dataclass(slots=True)
+class Discovery:
+    """What the walk found. `files` counts every file looked at, `skipped` those passed over, by reason.
+
+    `charts` are the Helm charts whose templates look relevant: folder as shown, and how many templates.
+    """
+
+    candidates: list[Candidate] = field(default_factory=list)
+    skipped: dict[str, int] = field(default_factory=dict)
+    errors: list[FileError] = field(default_factory=list)
+    charts: dict[str, int] = field(default_factory=dict)
+    roots: tuple[str, ...] = ()
+    """The given folders and files, as real paths."""
+    files: int = 0
+
+    def skip(self, reason: str, count: int = 1) -> None:
+        self.skipped[reason] = self.skipped.get(reason, 0) + count
+
+    @property
+    def hints(self) -> list[str]:
+        """What the user can run so that passed-over templates are judged, one line a chart."""
+        return [
+            f"{chart or '.'} is a Helm chart with {count} template{'s' if count > 1 else ''}: "
+            f"helm template {chart or '.'} | gaplint -"
+            for chart, count in sorted(self.charts.items())
+        ]
+
+
+def discover(
+    paths: Sequence[str],
+    *,
+    exclude: Sequence[str] = (),
+    exclude_root: str = "",
+    stdin: bytes | None = None,
+    stdin_filename: str = "",
+) -> Discovery:
+    """Find the candidates under `paths`; `-` stands for standard input, whose bytes are `stdin`.
+
+    `exclude` holds patterns as in git-ignore files, relative to `exclude_root` (default: the current folder); they do
+    not apply to files that are named. Raises PathError for a named path that is missing or cannot be read.
+    """
+    walk = _Walk(exclude, os.path.realpath(exclude_root or os.curdir))
+    for path in paths:
+        if path == "-":
+            walk.stdin(stdin, stdin_filename)
+        else:
+            walk.named(path)
+    walk.found.roots = tuple(walk.roots)
+    return walk.found
+
+
+def read_file(file: FileId) -> bytes | None:
+    """The bytes of a file that a reference leads to; None where it is no regular file, too large or unreadable."""
+    try:
+        return _read(file.path)
+    except (OSError, _Refused):
+        return None
+
+
+def within(path: str, folder: str) -> bool:
+    """Whether a real path is the folder or lies below it."""
+    return bool(folder) and (path == folder or path.startswith(folder if folder.endswith("/") else folder + "/"))
+
+
+# Bytes
+
+
+_KIND = re.compile(rb"""\s*:[ \t]*["']?([A-Za-z][A-Za-z0-9]*)["']?[ \t]*(?:[\r\n,}#]|\Z)""")
+_NAME = re.compile(rb"""name["']?[ \t]*:[ \t]*["']?([A-Za-z0-9][A-Za-z0-9._-]*)""", re.IGNORECASE)
+
+
+def interest_of(data: bytes, *, json: bool = False) -> Interest | None:
+    """What the bytes of a YAML or JSON file are good for, None for nothing. Too generous at times, never too strict."""
+    if b"\0" in data[:_HEAD]:
+        data = data.replace(b"\0", b"")  # UTF-16 and UTF-32: good enough for ASCII words
+    if b"apiVersion" not in data or b"kind" not in data:
+        if json:
+            return None
+        lower = data.lower()
+        return "judged" if any(word in lower for word in facts.FREE_WORDS) else None
+    found: Interest | None = None
+    open_kinds = 0
+    for kind in _kinds(data):
+        if kind in facts.JUDGED_KINDS:
+            return "judged"
+        if kind == "Kustomization":
+            found = "judged"
+        elif kind in facts.EVIDENCE_KINDS:
+            found = found or "evidence"
+        elif kind in facts.NAMED_KINDS:
+            found = found or "named"
+            open_kinds |= 1
+        elif kind not in facts.PLAIN_KINDS:
+            open_kinds |= 2
+    if found == "judged" or not open_kinds:
+        return found
+    lower = data.lower()
+    words = facts.TRAINING_WORDS if open_kinds & 2 else facts.CONFIGURATION_WORDS
+    return "judged" if any(word in lower for word in words) else found
+
+
+def _kinds(data: bytes) -> Iterable[str]:
+    """The values of all `kind` keys in the bytes."""
+    at = data.find(b"kind")
+    while at >= 0:
+        after = at + 4
+        if data[after : after + 1] in (b'"', b"'"):
+            after += 1
+        match = _KIND.match(data, after)
+        if match is not None:
+            yield match[1].decode("ascii")
+        at = data.find(b"kind", after)
+
+
+def names_in(data: bytes) -> frozenset[str]:
+    """The values of all keys that end in `name`."""
+    if b"\0" in data[:_HEAD]:
+        data = data.replace(b"\0", b"")
+    return frozenset(match[1].decode("ascii") for match in _NAME.finditer(data))
+
+
+def is_batch_script(data: bytes) -> bool:
+    """Whether a script holds an #SBATCH line."""
+    if b"\0" in data[:64]:
+        data = data.replace(b"\0", b"")
+    return data.startswith(facts.BATCH_MARK) or b"\n" + facts.BATCH_MARK in data or b"\r" + facts.BATCH_MARK in data
+
+
+def _is_binary(data: bytes) -> bool:
+    """Whether NUL bytes stand in it that no UTF-16 or UTF-32 explains."""
+    head = data[:_HEAD]
+    if b"\0" not in head or head.startswith((b"\xff\xfe", b"\xfe\xff", b"\0\0\xfe\xff")):
+        return False
+    even, odd = head[0::2], head[1::2]
+    return not (even.count(0) > len(even) * 0.7 or odd.count(0) > len(odd) * 0.7)
+
+
+# Files
+
+
+class _Refused(Exception):
+    """A file that is not read; the reason is one of those above."""
+
+
+def _read(path: str, limit: int = MAX_BYTES) -> bytes:
+    """All bytes of a regular file of at most `limit` bytes. Raises OSError and _Refused."""
+    descriptor = _open(path)
+    try:
+        size = os.fstat(descriptor).st_size
+        if size > limit:
+            raise _Refused(LARGE)
+        return _read_up_to(descriptor, size, limit)
+    finally:
+        os.close(descriptor)
+
+
+def _open(path: str) -> int:
+    """Open a regular file. A FIFO does not block the call and is refused, as is a link (paths here are real ones)."""
+    descriptor = os.open(path, _OPEN_FLAGS)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise _Refused(SPECIAL)
+    return descriptor
+
+
+def _read_up_to(descriptor: int, size: int, limit: int) -> bytes:
+    data = os.read(descriptor, size + 1)
+    if len(data) == size:
+        return data
+    parts = [data]  # it grew, or is one of those files whose size reads as 0
+    total = len(data)
+    while total <= limit and (data := os.read(descriptor, 2**16)):
+        parts.append(data)
+        total += len(data)
+    if total > limit:
+        raise _Refused(LARGE)
+    return b"".join(parts)
+
+
+def _head(path: str) -> bytes:
+    descriptor = _open(path)
+    try:
+        return os.read(descriptor, _HEAD)
+    finally:
+        os.close(descriptor)
+
+
+def _form_of(name: str) -> str:
+    """What a file is by its name: a form, or a reason to look into it, or empty."""
+    if name in facts.KUSTOMIZATION_NAMES:
+        return "kustomization"
+    if name in facts.SLURM_CONF_NAMES:
+        return "slurm-conf"
+    stem, dot, ending = name.rpartition(".")
+    if not dot or not stem:
+        return "" if name.startswith(".") else "bare"
+    ending = "." + ending.lower()
+    if ending in facts.YAML_ENDINGS:
+        return "yaml"
+    if ending == ".json":
+        return "json"
+    if ending in facts.SCRIPT_ENDINGS:
+        return "script"
+    if ending in facts.SHELL_ENDINGS:
+        return "shell"
+    if ending in facts.TEMPLATE_ENDINGS and stem.lower().endswith((".yaml", ".yml", ".sbatch", ".slurm", ".sh")):
+        return "template"
+    return ""
+
+
+def boundary_of(folder: str) -> str:
+    """The git top level around a real folder, or empty."""
+    here = folder
+    while True:
+        if os.path.lexists(os.path.join(here, ".git")):
+            return here
+        parent = os.path.dirname(here)
+        if parent == here:
+            return ""
+        here = parent
+
+
+# Git-ignore files
+
+
+class _Ignore:
+    """The patterns of one git-ignore file, for paths below its folder.
+
+    pathspec answers exactly as git does but tries every pattern in turn. Nearly all files match none, so two joined
+    expressions (patterns on the name alone, and those on a path) are asked first.
+    """
+
+    __slots__ = ("_by_name", "_by_path", "_spec", "base")
+
+    def __init__(self, base: str, lines: Sequence[str]) -> None:
+        from pathspec import GitIgnoreSpec
+
+        self.base = base
+        self._spec: GitIgnoreSpec = GitIgnoreSpec.from_lines(_valid(lines))
+        by_name, by_path = [], []
+        for pattern in self._spec.patterns:
+            if pattern.include is None:
+                continue
+            expression = str(pattern.regex.pattern).replace("(?P<ps_d>", "(?:")
+            body = expression.removeprefix(_ANYWHERE)
+            if body != expression and "/" not in body.replace("(?:(?:/)|$)", "").replace("(?:/)", "").replace(
+                "[^/]", ""
+            ):
+                by_name.append("^" + body)
+            else:
+                by_path.append(expression)
+        self._by_name = _joined(by_name)
+        self._by_path = _joined(by_path)
+
+    def verdict(self, path: str, name: str, *, is_folder: bool) -> bool | None:
+        """True: ignored; False: taken in again by `!`; None: nothing said. `path` is below the base."""
+        slash = "/" if is_folder else ""
+        if self._by_name is not None and self._by_name.match(name + slash):
+            return self._spec.check_file(path + slash).include
+        if self._by_path is not None and self._by_path.match(path + slash):
+            return self._spec.check_file(path + slash).include
+        return None
+
+
+_ANYWHERE = "^(?:.+/)?"
+
+
+def _joined(expressions: Sequence[str]) -> re.Pattern[str] | None:
+    return re.compile("|".join(f"(?:{expression})" for expression in expressions)) if expressions else None
+
+
+def _valid(lines: Sequence[str]) -> list[str]:
+    """The lines that pathspec understands; git passes over the others as well."""
+    from pathspec import GitIgnoreSpec
+
+    try:
+        GitIgnoreSpec.from_lines(lines)
+    except ValueError:
+        pass
+    else:
+        return list(lines)
+    good = []
+    for line in lines:
+        try:
+            GitIgnoreSpec.from_lines([line])
+        except ValueError:
+            continue
+        good.append(line)
+    return good
+
+
+def _ignore_file(folder: str, path: str) -> _Ignore | None:
+    try:
+        data = _read(path, _GITIGNORE_LIMIT)
+    except (OSError, _Refused):
+        return None
+    lines = data.decode("utf-8", "surrogateescape").removeprefix("\ufeff").splitlines()
+    lines = [line for line in lines if line.strip() and not line.startswith("#")]
+    return _Ignore(folder, lines) if lines else None
+
+
+def _is_ignored(rules: Sequence[_Ignore], path: str, name: str, *, is_folder: bool) -> bool:
+    """Whether the innermost file that says something about the path ignores it."""
+    for rule in reversed(rules):
+        verdict = rule.verdict(path[len(rule.base) + 1 :], name, is_folder=is_folder)
+        if verdict is not None:
+            return verdict
+    return False
+
+
+# The walk
+
+
+@dataclass(slots=True)
+class _Folder:
+    """A folder on the walk. `chart` is the Helm chart (as shown) whose templates folder this is or lies in."""
+
+    path: str
+    shown: str
+    root: str
+    given: str
+    rules: tuple[_Ignore, ...]
+    chart: str | None = None
+
+
+class _Walk:
+    def __init__(self, exclude: Sequence[str], exclude_root: str) -> None:
+        self.found = Discovery()
+        self.roots: list[str] = []
+        self.excluded = _Ignore(exclude_root, exclude) if exclude else None
+        self.seen: set[str] = set()
+
+    def stdin(self, data: bytes | None, filename: str) -> None:
+        if data is None:
+            raise PathError("-", "nothing was given on standard input")
+        self.found.files += 1
+        file = FileId(filename or STDIN)
+        if len(data) > MAX_BYTES:
+            self.found.candidates.append(Candidate(file, "yaml", "judged", named=True, problem=LARGE))
+            return
+        form = _form_of(filename.rpartition("/")[2])
+        script = form == "script" or data.startswith((b"#!", b"\xef\xbb\xbf#!")) or is_batch_script(data[:_HEAD])
+        self.found.candidates.append(Candidate(file, "script" if script else "yaml", "judged", data, named=True))
+
+    def named(self, path: str) -> None:
+        if not path or "\0" in path:
+            raise PathError(path, "not a path")
+        real = os.path.realpath(path)
+        try:
+            mode = os.stat(real).st_mode
+        except OSError as error:
+            raise PathError(path, _why(error)) from error
+        if stat.S_ISDIR(mode):
+            self._named_folder(path, real)
+        elif stat.S_ISREG(mode):
+            self._named_file(path, real)
+        else:
+            raise PathError(path, "neither a file nor a folder (`-` reads standard input)")
+
+    def _named_folder(self, path: str, real: str) -> None:
+        try:
+            with os.scandir(real):
+                pass
+        except OSError as error:
+            raise PathError(path, _why(error)) from error
+        top = boundary_of(real)
+        self.roots.append(real)
+        shown = "" if path in (".", "./") else path.rstrip("/") or "/"
+        self._descend(_Folder(real, shown, top or real, real, _rules_above(top, real), _chart_around(real, shown)))
+
+    def _named_file(self, path: str, real: str) -> None:
+        self.roots.append(real)
+        if real in self.seen:
+            self._mark_named(real)
+            return
+        self.seen.add(real)
+        self.found.files += 1
+        folder, _, name = real.rpartition("/")
+        form = _form_of(name) or _form_of(path.rpartition("/")[2])
+        file = FileId(path, real, boundary_of(folder) or (folder if form == "kustomization" else real))
+        try:
+            data = _read(real)
+        except _Refused as refused:
+            if str(refused) != LARGE:
+                raise PathError(path, str(refused)) from refused
+            kind: Form = "script" if form in ("script", "shell") else "yaml"
+            self.found.candidates.append(Candidate(file, kind, "judged", named=True, problem=LARGE))
+            return
+        except OSError as error:
+            raise PathError(path, _why(error)) from error
+        chart = _chart_around(folder, os.path.dirname(path))
+        if chart is not None and b"{{" in data and form in ("yaml", "template", ""):
+            self._skip_chart(chart, data)
+            return
+        self._take(file, form, data, named=True)
+
+    def _mark_named(self, real: str) -> None:
+        for candidate in self.found.candidates:
+            if candidate.file.path == real:
+                candidate.named = True
+
+    def _descend(self, start: _Folder) -> None:
+        """Visit a folder and all below it, without recursion; links are looked at last."""
+        stack = [start]
+        links: list[tuple[_Folder, str]] = []
+        while stack:
+            folder = stack.pop()
+            below = self._visit(folder, links)
+            stack.extend(reversed(below))
+        for folder, name in links:
+            self._link(folder, name)
+
+    def _visit(self, folder: _Folder, links: list[tuple[_Folder, str]]) -> list[_Folder]:
+        try:
+            with os.scandir(folder.path) as listing:
+                entries = sorted(listing, key=lambda entry: entry.name)
+        except OSError as error:
+            self.found.errors.append(FileError(_shown(folder, "") or ".", _why(error)))
+            return []
+        names = {entry.name for entry in entries}
+        rules = folder.rules
+        root = folder.root
+        if ".git" in names and folder.path != root:  # a repository within: its own rules, its own boundary
+            rules, root = (), folder.path
+        if ".gitignore" in names:
+            own = _ignore_file(folder.path, os.path.join(folder.path, ".gitignore"))
+            if own is not None:
+                rules = (*rules, own)
+        here = _Folder(folder.path, folder.shown, root, folder.given, rules, folder.chart)
+        below = []
+        for entry in entries:
+            name = entry.name
+            if entry.is_symlink():
+                links.append((here, name))
+            elif entry.is_dir(follow_symlinks=False):
+                inner = self._folder(here, name, is_chart="Chart.yaml" in names)
+                if inner is not None:
+                    below.append(inner)
+            elif entry.is_file(follow_symlinks=False):
+                self._file(here, name)
+            else:
+                self.found.files += 1
+                self.found.skip(SPECIAL)
+        return below
+
+    def _folder(self, folder: _Folder, name: str, *, is_chart: bool) -> _Folder | None:
+        if name in facts.VERSION_CONTROL_FOLDERS:
+            return None
+        if name in facts.TOOL_FOLDERS:
+            self.found.skip(TOOLS)
+            return None
+        path = _join(folder.path, name)
+        reason = self._ignored(folder, path, name, is_folder=True)
+        if reason:
+            self.found.skip(reason)
+            return None
+        shown = _shown(folder, name)
+        chart = folder.chart
+        if is_chart and name == "templates":
+            chart = folder.shown
+        return _Folder(path, shown, folder.root, folder.given, folder.rules, chart)
+
+    def _ignored(self, folder: _Folder, path: str, name: str, *, is_folder: bool) -> str:
+        if folder.rules and _is_ignored(folder.rules, path, name, is_folder=is_folder):
+            return IGNORED
+        excluded = self.excluded
+        if excluded is not None and within(path, excluded.base):
+            below = path[len(excluded.base.rstrip("/")) + 1 :]
+            if excluded.verdict(below, name, is_folder=is_folder):
+                return EXCLUDED
+        return ""
+
+    def _link(self, folder: _Folder, name: str) -> None:
+        """A link to a file within the given folder is judged if the file itself was not; all others are counted."""
+        self.found.files += 1
+        real = os.path.realpath(_join(folder.path, name))
+        if not within(real, folder.given):
+            self.found.skip(LINK_OUT)
+        elif real in self.seen or not os.path.isfile(real) or not _form_of(name) or _in_version_control(real):
+            self.found.skip(LINK)
+        else:
+            self.found.files -= 1
+            self._file(folder, name, real)
+
+    def _file(self, folder: _Folder, name: str, real: str = "") -> None:
+        self.found.files += 1
+        path = real or _join(folder.path, name)
+        reason = self._ignored(folder, _join(folder.path, name), name, is_folder=False)
+        if reason:
+            self.found.skip(reason)
+            return
+        form = _form_of(name)
+        if not form:
+            self.found.skip(OTHER)
+            return
+        if path in self.seen:
+            return
+        self.seen.add(path)
+        shown = _shown(folder, name)
+        try:
+            if form == "bare" and not _bare_script(_head(path)):
+                self.found.skip(OTHER)
+                return
+            data = _read(path)
+        except _Refused as refused:
+            self.found.skip(str(refused))
+            return
+        except OSError as error:
+            self.found.errors.append(FileError(shown, _why(error)))
+            return
+        if folder.chart is not None and (form == "template" or b"{{" in data):
+            self._skip_chart(folder.chart, data)
+            return
+        self._take(FileId(shown, path, folder.root), form, data, named=False)
+
+    def _skip_chart(self, chart: str, data: bytes) -> None:
+        self.found.skip(HELM)
+        if interest_of(data) == "judged":
+            self.found.charts[chart] = self.found.charts.get(chart, 0) + 1
+
+    def _take(self, file: FileId, form: str, data: bytes, *, named: bool) -> None:
+        """Decide on a file by its name and bytes."""
+        kind: Form = "yaml"
+        interest: Interest | None
+        if form == "template":
+            self.found.skip(TEMPLATE)
+            return
+        if _is_binary(data) and not (named and form in ("yaml", "json", "script", "kustomization")):
+            self.found.skip(BINARY)
+            return
+        if form in ("script", "shell", "bare", "slurm-conf"):
+            kind = "slurm-conf" if form == "slurm-conf" else "script"
+            if form in ("shell", "bare") and not is_batch_script(data):
+                self.found.skip(OTHER)
+                return
+            interest = "judged"
+        elif form == "kustomization":
+            interest = "kustomization"
+        elif form:
+            interest = interest_of(data, json=form == "json")
+            if interest is None and named:
+                interest = "judged"
+        elif named and (is_batch_script(data) or (data.startswith(b"#!") and _batch_ending(file.shown))):
+            kind, interest = "script", "judged"
+        elif named and interest_of(data) is not None:
+            interest = "judged"
+        else:
+            self.found.skip(OTHER)
+            return
+        if interest is None:
+            self.found.skip(IRRELEVANT)
+            return
+        if named and interest != "kustomization":
+            interest = "judged"
+        kept = interest in ("judged", "kustomization")
+        names = frozenset[str]() if kept else names_in(data)
+        self.found.candidates.append(Candidate(file, kind, interest, data if kept else b"", names, named))
+
+
+def _bare_script(head: bytes) -> bool:
+    return head.startswith(b"#!") and facts.BATCH_MARK in head
+
+
+def _batch_ending(shown: str) -> bool:
+    return Path(shown).suffix.lower() in facts.SCRIPT_ENDINGS
+
+
+def _in_version_control(path: str) -> bool:
+    return not facts.VERSION_CONTROL_FOLDERS.isdisjoint(path.split("/"))
+
+
+def _join(folder: str, name: str) -> str:
+    return folder + name if folder.endswith("/") else f"{folder}/{name}"
+
+
+def _shown(folder: _Folder, name: str) -> str:
+    if not name or not folder.shown:
+        return folder.shown or name
+    return _join(folder.shown, name)
+
+
+def _why(error: OSError) -> str:
+    """The reason of an OSError in plain words."""
+    if isinstance(error, FileNotFoundError):
+        return "no such file or folder"
+    if isinstance(error, PermissionError):
+        return "permission denied"
+    return (error.strerror or type(error).__name__).lower()
+
+
+def _rules_above(top: str, folder: str) -> tuple[_Ignore, ...]:
+    """The rules of the git-ignore files from the top level down to (not including) a folder.
+
+    Where they ignore the folder itself, the user named it all the same: then they do not count.
+    """
+    if not top:
+        return ()
+    rules = []
+    exclude = _ignore_file(top, os.path.join(top, ".git", "info", "exclude"))
+    if exclude is not None:
+        rules.append(exclude)
+    if folder == top:
+        return tuple(rules)
+    here = top
+    for name in folder[len(top.rstrip("/")) + 1 :].split("/"):
+        own = _ignore_file(here, os.path.join(here, ".gitignore"))
+        if own is not None:
+            rules.append(own)
+        here = _join(here, name)
+        if _is_ignored(rules, here, name, is_folder=True):
+            return ()
+    return tuple(rules)
+
+
+def _chart_around(real: str, shown: str) -> str | None:
+    """The Helm chart (as shown) in whose `templates` a real folder lies, or None."""
+    here, name = real, os.path.basename(real)
+    up = shown or "."
+    while name:
+        parent = os.path.dirname(here)
+        up = os.path.normpath(os.path.join(up, ".."))
+        if name == "templates" and os.path.isfile(os.path.join(parent, "Chart.yaml")):
+            return up
+        if parent == here:
+            break
+        here, name = parent, os.path.basename(parent)
+    return None

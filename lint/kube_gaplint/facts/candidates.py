@@ -1,0 +1,105 @@
+"""Which files are worth reading: the kinds and words by which the bytes of a file are recognised.
+
+The test runs over every YAML file of a repository before anything is parsed, so it only has to be cheap and never to
+miss: what it lets through is judged by API group later.
+"""
+
+from __future__ import annotations
+
+JUDGED_KINDS = frozenset(
+    {
+        # training jobs
+        "JobSet", "PyTorchJob", "TFJob", "XGBoostJob", "XGBJob", "PaddleJob", "JAXJob", "MPIJob", "MXJob", "TrainJob",
+        "TrainingRuntime", "ClusterTrainingRuntime", "RayJob", "RayCluster", "RayService", "LeaderWorkerSet",
+        "AppWrapper", "HyperPodPyTorchJob", "ElasticJob", "ElasticDLJob", "MarsJob", "InteractiveWorkload",
+        "TrainingWorkload", "DistributedWorkload", "DeepSpeedJob", "LeaderWorkerTemplate", "PodGroup",
+        # Slurm on Kubernetes
+        "NodeSet", "LoginSet", "RestApi", "SlurmCluster", "SlurmControl", "ActiveCheck", "NodeConfigurator",
+        "JailedConfig", "Controller", "Accounting",
+        # node pools, machine images, what sets nodes up and what upgrades them
+        "NodePool", "NodeClaim", "EC2NodeClass", "NodeClass", "AKSNodeClass", "GCENodeClass", "Provisioner",
+        "AWSNodeTemplate", "ClusterConfig", "Nodegroup", "NodeGroup", "AWSManagedMachinePool", "AWSMachineTemplate",
+        "AWSMachinePool", "AzureMachineTemplate", "AzureMachinePool", "AzureManagedMachinePool", "GCPMachineTemplate",
+        "GCPMachinePool", "GCPManagedMachinePool", "OpenStackMachineTemplate", "OCIMachineTemplate",
+        "MachineDeployment", "MachinePool", "MachineSet", "MachineHealthCheck", "Machine",
+        "KubeadmConfig", "KubeadmConfigTemplate",
+        "KubeadmControlPlane", "EKSConfig", "EKSConfigTemplate", "RKE2ConfigTemplate", "KThreesConfigTemplate",
+        "ContainerNodePool", "ContainerCluster", "ManagedCluster", "ManagedClustersAgentPool", "AgentPool",
+        "KubernetesCluster", "KubernetesClusterNodePool", "InstanceGroup", "Plan", "UpdateConfig", "MachineConfig",
+        "MachineConfigPool", "KubeletConfig", "ClusterVersion", "ClusterPolicy", "NVIDIADriver", "NicClusterPolicy",
+        "NodeOverlay", "BottlerocketShadow", "SriovNetworkNodePolicy", "SriovOperatorConfig",
+        # admission
+        "MutatingWebhookConfiguration", "ValidatingWebhookConfiguration",
+    }
+)  # fmt: skip
+"""Kinds that are read whatever else the file holds."""
+
+EVIDENCE_KINDS = frozenset(
+    {
+        "PodDisruptionBudget", "LimitRange", "ResourceQuota", "Namespace", "PriorityClass", "ClusterQueue",
+        "LocalQueue", "Cohort", "ResourceFlavor", "WorkloadPriorityClass", "Topology", "Queue", "NodeHealthCheck",
+        "Profile", "RuntimeClass", "ResourceClaimTemplate", "ResourceClaim", "DeviceClass", "StorageClass",
+        "MutatingAdmissionPolicy", "PodMonitor", "PrometheusRule", "Policy", "NetworkPolicy",
+    }
+)  # fmt: skip
+"""Kinds that say something about a judged object without being named by it: read when there is one."""
+
+NAMED_KINDS = frozenset(
+    {"ConfigMap", "Secret", "PersistentVolumeClaim", "PersistentVolume", "Service", "ExternalSecret", "SealedSecret"}
+)
+"""Kinds that are read when a judged object names them."""
+
+PLAIN_KINDS = frozenset(
+    {
+        "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding", "ServiceAccount", "Ingress", "IngressClass",
+        "CustomResourceDefinition", "HorizontalPodAutoscaler", "Endpoints", "EndpointSlice", "APIService", "Lease",
+        "Gateway", "HTTPRoute", "VirtualService", "DestinationRule", "ServiceMonitor", "Certificate", "Issuer",
+        "ClusterIssuer", "Application", "ApplicationSet", "AppProject", "HelmRelease", "HelmRepository",
+        "GitRepository", "OCIRepository", "ImagePolicy", "ImageRepository", "Event", "CSIDriver", "CSINode",
+        "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding", "ClusterServiceVersion",
+    }
+)  # fmt: skip
+"""Kinds that no rule looks at."""
+
+TRAINING_WORDS = (
+    b"gpu", b"nvidia", b"torch", b"nccl", b"training", b"train.", b"train_", b"train-", b"-train", b"_train", b"/train",
+    b"deepspeed", b"mpirun", b"srun", b"slurm", b"cuda", b"rocm", b"megatron", b"tensorflow", b"horovod", b"rdma",
+    b"neuron", b"habana", b"gaudi", b"google.com/tpu", b"amd.com/", b"huawei.com/", b"infiniband", b"accelerate",
+    b"xgboost", b"finetun", b"fine-tun", b"nsenter", b"unattended", b"apt-get", b"upgrade", b"kured", b"llm",
+)  # fmt: skip
+"""Words (lower case) that make any other object with pods, or of an unknown kind, worth reading."""
+
+CONFIGURATION_WORDS = (
+    b"slurmctld", b"slurm.conf", b"killonbadexit", b"cloud-config", b"unattended-upgrade", b"20auto-upgrades",
+    b"package_upgrade", b"cluster-autoscaler", b"brupop",
+)  # fmt: skip
+"""Words (lower case) that make a ConfigMap, a Secret or a file without objects worth reading by itself."""
+
+FREE_WORDS = (b"#cloud-config", b"slurm.conf", b"killonbadexit", b"slurmctld", b"variant: flatcar", b"extraconf")
+"""Words (lower case) that make YAML without `apiVersion` worth reading: cloud-init, Helm values of Slurm charts,
+Flatcar's Butane."""
+
+BATCH_MARK = b"#SBATCH"
+KUSTOMIZATION_NAMES = frozenset({"kustomization.yaml", "kustomization.yml", "Kustomization"})
+YAML_ENDINGS = frozenset({".yaml", ".yml"})
+SCRIPT_ENDINGS = frozenset({".sbatch", ".slurm"})
+SHELL_ENDINGS = frozenset({".sh", ".bash", ".job", ".sub"})
+TEMPLATE_ENDINGS = frozenset({".j2", ".jinja", ".jinja2", ".tpl", ".tmpl", ".gotmpl", ".template", ".erb", ".mustache"})
+SLURM_CONF_NAMES = frozenset({"slurm.conf"})
+
+TOOL_FOLDERS = frozenset(
+    {
+        "node_modules",
+        ".venv",
+        ".tox",
+        ".nox",
+        ".terraform",
+        "__pycache__",
+        ".mypy_cache",
+        ".pytest_cache",
+        ".ruff_cache",
+    }
+)  # fmt: skip
+"""Folders that tools fill; nobody keeps manifests there."""
+
+VERSION_CONTROL_FOLDERS = frozenset({".git", ".hg", ".svn", ".jj", ".sl"})
