@@ -1,0 +1,264 @@
+"""What torch.distributed does by itself, release by release.
+
+Read from the headers and Python files of the releases' own wheels (1.7.1 to 2.14.1, one patch release a minor) and
+from the constructor of `ProcessGroupNCCL` in the shipped library. A release between two that were read with the same
+value is taken as equal, and a release after the last one that was read as like it.
+
+A release is a tuple of numbers, compared with shorter tuples: `release < (2, 2)`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+Release: TypeAlias = tuple[int, ...]
+
+FIRST_READ: Release = (1, 7)
+LAST_READ: Release = (2, 14)
+
+PROCESS_GROUP_SOURCE = "torch/include/torch/csrc/distributed/c10d/ProcessGroupNCCL.hpp and its constructor"
+CONSTANTS_SOURCE = "torch/distributed/constants.py (default_pg_timeout, default_pg_nccl_timeout)"
+
+
+@dataclass(frozen=True, slots=True)
+class TorchDefaults:
+    """Defaults of a bare process (no launcher) from `since` on. None: the release does not have the setting."""
+
+    since: Release
+    async_error_handling: int
+    """0 none, 1 abort and end the process, 2 abort only, 3 end the process."""
+    timeout_nccl: float
+    """Seconds until a collective of the NCCL backend times out."""
+    timeout_other: float
+    monitoring: bool | None
+    """Whether a monitor thread watches the watchdog thread."""
+    heartbeat: float | None
+    """Seconds for which the watchdog thread may be silent; not the timeout of a collective."""
+    recorder_buffer: int | None
+    """Events that the flight recorder keeps; 0 is off."""
+    dump_on_timeout: bool | None
+    wait_dump_milliseconds: int | None
+    dump_prefix: str | None
+    """Where the flight recorder writes, the rank appended."""
+    source: str
+
+
+_MINUTE = 60.0
+_TMP = "/tmp/nccl_trace_rank_"
+_NCCL_CACHE = "~/.cache/torch/nccl_trace_rank_"
+_COMM_CACHE = "~/.cache/torch/comm_lib_trace_rank_"
+_XDG_CACHE = "${XDG_CACHE_HOME:-~/.cache}/torch/comm_lib_trace_rank_"
+
+# fmt: off
+DEFAULTS: tuple[TorchDefaults, ...] = (
+    TorchDefaults((1, 7), 0, 30 * _MINUTE, 30 * _MINUTE, None, None, None, None, None, None,
+                  "asyncErrorHandling_ = false in 1.10 to 1.12, NoHandling in 1.13 and 2.0"),
+    TorchDefaults((2, 1), 1, 30 * _MINUTE, 30 * _MINUTE, None, None, None, None, None, None,
+                  "constructor in libtorch_cuda.so 2.1.2"),
+    TorchDefaults((2, 2), 3, 10 * _MINUTE, 30 * _MINUTE, False, 120, 0, False, None, _TMP,
+                  "libtorch_cuda.so 2.2.2; pull requests 110723, 110947, 113094"),
+    TorchDefaults((2, 3), 3, 10 * _MINUTE, 30 * _MINUTE, True, 600, 0, False, 2_000, _TMP,
+                  "pull requests 115577, 116267"),
+    TorchDefaults((2, 4), 3, 10 * _MINUTE, 30 * _MINUTE, True, 600, 0, False, 60_000, _TMP,
+                  "ProcessGroupNCCL.cpp of a 2.4 fork"),
+    TorchDefaults((2, 5), 3, 10 * _MINUTE, 30 * _MINUTE, True, 480, 0, False, 60_000, _TMP,
+                  "pull request 133028"),
+    TorchDefaults((2, 7), 3, 10 * _MINUTE, 30 * _MINUTE, True, 480, 0, True, 60_000, _NCCL_CACHE,
+                  "libtorch_cuda.so 2.7.1; pull request 143446"),
+    TorchDefaults((2, 8), 3, 10 * _MINUTE, 30 * _MINUTE, True, 480, 0, True, 15_000, _NCCL_CACHE,
+                  "FlightRecorder.hpp:100 (2.8.0)"),
+    TorchDefaults((2, 9), 3, 10 * _MINUTE, 30 * _MINUTE, True, 480, 0, True, 15_000, _COMM_CACHE,
+                  "libtorch_cuda.so 2.9.1; FlightRecorder.hpp:108 (2.10.0)"),
+    TorchDefaults((2, 11), 3, 10 * _MINUTE, 30 * _MINUTE, True, 480, 2_000, True, 15_000, _XDG_CACHE,
+                  "FlightRecorder.hpp:111 (2.11.0)"),
+)
+# fmt: on
+"""In 2.6 to 2.10 logs print a trace buffer of 2000, but the recorder reads its own default of 0: it is off."""
+
+
+def defaults(release: Release) -> TorchDefaults | None:
+    """The defaults of a release; None for one before the first that was read."""
+    found = None
+    for row in DEFAULTS:
+        if release >= row.since:
+            found = row
+    return found
+
+
+ASYNC_ERROR_HANDLING: dict[int, str] = {
+    0: "no handling: a collective that lost a rank waits for ever",
+    1: "aborts the communicators and ends the process",
+    2: "aborts the communicators and leaves the process alive, for a program that handles it",
+    3: "ends the process without aborting the communicators",
+}
+"""Values of (TORCH_)NCCL_ASYNC_ERROR_HANDLING: 2 since 1.13, 3 since 2.1."""
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """One setting of ProcessGroupNCCL and every variable that sets it, strongest first: (name, first, last release).
+
+    `last` is the first release that no longer reads the name, or None.
+    """
+
+    names: tuple[tuple[str, Release, Release | None], ...]
+    source: str
+
+
+ALIASES: tuple[Names, ...] = tuple(
+    Names(names, source)
+    for names, source in (
+        (
+            (("TORCH_NCCL_ASYNC_ERROR_HANDLING", (2, 2), None), ("NCCL_ASYNC_ERROR_HANDLING", (1, 7), None)),
+            "ProcessGroupNCCL.hpp:71-72 (2.14.1); c10d/Utils.hpp getCvarInt: the first name wins",
+        ),
+        (
+            (("TORCH_NCCL_BLOCKING_WAIT", (2, 2), None), ("NCCL_BLOCKING_WAIT", (1, 5), None)),
+            PROCESS_GROUP_SOURCE,
+        ),
+        (
+            (("TORCH_NCCL_DESYNC_DEBUG", (2, 2), None), ("NCCL_DESYNC_DEBUG", (1, 11), None)),
+            PROCESS_GROUP_SOURCE,
+        ),
+        (
+            (("TORCH_NCCL_ENABLE_TIMING", (2, 2), None), ("NCCL_ENABLE_TIMING", (2, 1), None)),
+            PROCESS_GROUP_SOURCE,
+        ),
+        (
+            (
+                ("TORCH_NCCL_USE_TENSOR_REGISTER_ALLOCATOR_HOOK", (2, 2), None),
+                ("NCCL_USE_TENSOR_REGISTER_ALLOCATOR_HOOK", (2, 1), None),
+            ),
+            PROCESS_GROUP_SOURCE,
+        ),
+        (
+            (("TORCH_FR_BUFFER_SIZE", (2, 8), None), ("TORCH_NCCL_TRACE_BUFFER_SIZE", (2, 2), None)),
+            "FlightRecorder.hpp:100 (2.8.0), TraceUtils.h (2.2.2)",
+        ),
+        (
+            (("TORCH_FR_DUMP_TEMP_FILE", (2, 8), None), ("TORCH_NCCL_DEBUG_INFO_TEMP_FILE", (2, 2), None)),
+            "strings of libtorch_cpu 2.8.0 to 2.14.1, libtorch_cuda 2.2.2 to 2.7.1",
+        ),
+        (
+            (("TORCH_FR_CPP_STACK", (2, 8), None), ("TORCH_NCCL_TRACE_CPP_STACK", (2, 2), None)),
+            "FlightRecorder.hpp, TraceUtils.h:329 (2.2.2)",
+        ),
+    )
+)
+
+_BY_NAME = {name: row for row in ALIASES for name, _, _ in row.names}
+
+
+def names_read(name: str, release: Release | None = None) -> tuple[str, ...]:
+    """The variables that set what `name` sets and that the release reads, strongest first.
+
+    Without a release every name that some release reads. A name without aliases gives itself.
+    """
+    row = _BY_NAME.get(name)
+    if row is None:
+        return (name,)
+    return tuple(
+        candidate
+        for candidate, first, last in row.names
+        if release is None or (release >= first and (last is None or release < last))
+    )
+
+
+RECORDER_BUFFER_SUGGESTED = 2_000
+"""Events: what PyTorch's own tutorial sets and what became the default in 2.11."""
+
+
+# torchrun: its agent sets variables for the workers, and its options have defaults of their own.
+
+TORCHRUN_ASYNC_SINCE: Release = (1, 9)
+TORCHRUN_SOURCE = "torch/distributed/elastic/agent/server/local_elastic_agent.py, 1.9.1 to 2.14.1"
+
+
+def torchrun_async_variable(release: Release) -> str:
+    """The async-error variable that torchrun's agent exports as 1 where it is unset; empty before 1.9."""
+    if release < TORCHRUN_ASYNC_SINCE:
+        return ""
+    return "NCCL_ASYNC_ERROR_HANDLING" if release < (2, 2) else "TORCH_NCCL_ASYNC_ERROR_HANDLING"
+
+
+def torchrun_overwrites_async(release: Release) -> bool:
+    """Whether the agent sets the variable to 1 even where the user set another value (1.9 to 1.11)."""
+    return TORCHRUN_ASYNC_SINCE <= release < (1, 12)
+
+
+TORCHRUN_MAX_RESTARTS = 0
+TORCHRUN_RENDEZVOUS_BACKEND = "static"
+TORCHRUN_EXIT_BARRIER_SECONDS = 300.0
+RENDEZVOUS_JOIN_SECONDS = 600.0
+STORE_TIMEOUT_SECONDS = 300.0
+"""TCPStore (Store.hpp kDefaultTimeout)."""
+
+SHUTDOWN_SECONDS = 30.0
+"""Between SIGTERM and SIGKILL of torchrun's workers; fixed before 2.12."""
+SHUTDOWN_VARIABLE = "TORCH_ELASTIC_SHUTDOWN_TIMEOUT"
+SHUTDOWN_VARIABLE_SINCE: Release = (2, 12)
+
+SHARED_STORE_FAULT: tuple[Release, Release] = ((2, 4), (2, 6))
+"""From, to (exclusive): restarts of torchrun fail to initialise NCCL unless TORCH_DISABLE_SHARE_RDZV_TCP_STORE=1."""
+
+RENDEZVOUS_KEYS: dict[str, frozenset[str]] = {
+    "c10d": frozenset(
+        {
+            "join_timeout", "last_call_timeout", "close_timeout", "heartbeat_timeout", "keep_alive_interval",
+            "keep_alive_max_attempt", "read_timeout", "is_host", "store_type", "use_libuv",
+        }
+    ),
+    "static": frozenset({"timeout", "rank", "use_libuv"}),
+}  # fmt: skip
+"""Keys of --rdzv-conf that a backend reads; it ignores others in silence."""
+
+
+def monitor_interval_seconds(release: Release) -> float:
+    """How often torchrun's agent looks at its workers."""
+    return 5.0 if release < (2, 4) else 0.1
+
+
+def blocking_wait_drops_watchdog(release: Release) -> bool | None:
+    """Whether blocking wait leaves the process without a watchdog thread; None where that was not read (2.3 to 2.5).
+
+    Up to 2.2 it switches asynchronous error handling off instead.
+    """
+    if release >= (2, 6):
+        return True
+    return None if release >= (2, 3) else False
+
+
+@dataclass(frozen=True, slots=True)
+class ShippedNccl:
+    """The NCCL release that the default CUDA wheel of a torch release requires."""
+
+    torch: Release
+    nccl: Release
+
+
+SHIPPED_NCCL: tuple[ShippedNccl, ...] = tuple(
+    ShippedNccl(torch, nccl)
+    for torch, nccl in (
+        ((2, 0), (2, 14, 3)),
+        ((2, 1), (2, 18, 1)),
+        ((2, 2), (2, 19, 3)),
+        ((2, 3), (2, 20, 5)),
+        ((2, 4), (2, 20, 5)),
+        ((2, 5), (2, 21, 5)),
+        ((2, 6), (2, 21, 5)),
+        ((2, 7), (2, 26, 2)),
+        ((2, 8), (2, 27, 3)),
+        ((2, 9), (2, 27, 5)),
+        ((2, 10), (2, 27, 5)),
+        ((2, 11), (2, 28, 9)),
+        ((2, 12), (2, 29, 7)),
+        ((2, 14), (2, 30, 7)),
+    )
+)
+SHIPPED_NCCL_SOURCE = "Requires-Dist nvidia-nccl-cu11/12/13 in the metadata of torch's wheels on PyPI"
+
+
+def shipped_nccl(release: Release) -> Release | None:
+    """NCCL as torch's own wheel brings it; None where the wheel of that minor release was not read."""
+    return next((row.nccl for row in SHIPPED_NCCL if row.torch == release[:2]), None)
