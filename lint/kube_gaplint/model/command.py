@@ -108,6 +108,8 @@ class Command:
     is_last: bool = False
     """It is the last command of the script on its path."""
     redirected: bool = False
+    writes: Word | None = None
+    """The file that its standard output is redirected to (`> file`, `>> file`)."""
     errexit: Setting[bool] | None = None
     """Whether `set -e` is in force at the command; None for an exec array."""
     options_open: bool = False
