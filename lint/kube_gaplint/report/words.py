@@ -42,6 +42,11 @@ def _severities(counts: Mapping[Severity, int]) -> str:
     return ", ".join(count(counts[severity], _NOUNS[severity]) for severity in SEVERITIES if counts.get(severity))
 
 
+def is_empty(report: Report) -> bool:
+    """Whether there was nothing to judge: no document that could matter, and no batch script."""
+    return not (report.summary.workloads or report.summary.documents or report.findings or report.errors)
+
+
 def verdict(report: Report) -> str:
     """The first closing line: what was found, in how much."""
     summary = report.summary
@@ -49,7 +54,7 @@ def verdict(report: Report) -> str:
     found = counts_by_severity(report)
     if found:
         return f"{found} in {judged}"
-    if not summary.workloads and not summary.documents:
+    if is_empty(report):
         return f"Nothing to judge: no training workload, batch script or node pool in {count(summary.files, 'file')}"
     return f"No gaps found in {judged}"
 

@@ -1,0 +1,106 @@
+"""The command `gaplint`: picks the command, runs it, and turns whatever happens into an exit code.
+
+0 nothing at or above --fail-on · 1 findings · 2 the run itself is wrong · 3 nothing to check, with --fail-if-empty ·
+130 interrupted.
+"""
+
+from __future__ import annotations
+
+import errno
+import importlib
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from kube_gaplint import __version__
+from kube_gaplint.cli import console
+
+FOUND = 1
+WRONG = 2
+EMPTY = 3
+INTERRUPTED = 130
+
+COMMANDS = {
+    "check": "Lint files and folders. This is what happens without a command.",
+    "explain": "Show the page of a rule or an incident.",
+    "rules": "List the rules.",
+}
+"""The commands with their line in the help; each is a module here with a click command `command`."""
+
+CONTEXT: dict[str, Any] = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run a command line (without the program's name) and return its exit code. Raises nothing."""
+    try:
+        return _run(list(arguments))
+    except (KeyboardInterrupt, click.Abort):
+        console.note("gaplint: interrupted")
+        return INTERRUPTED
+    except click.UsageError as problem:
+        _usage(problem)
+        return WRONG
+    except click.ClickException as problem:
+        console.error(problem.format_message())
+        return WRONG
+    except OSError as problem:
+        if problem.errno not in (errno.ENOSPC, errno.EIO, errno.EBADF, errno.EDQUOT):
+            return _crashed(problem)
+        console.error(f"the report could not be written: {problem.strerror}")
+        return WRONG
+    except Exception as problem:
+        return _crashed(problem)
+
+
+def _run(arguments: list[str]) -> int:
+    first = arguments[0] if arguments else ""
+    if first in ("-h", "--help"):
+        console.write_out(_overview())
+        return 0
+    if first in ("-V", "--version"):
+        console.write_out(f"gaplint {__version__}\n")
+        return 0
+    name = first if first in COMMANDS else "check"
+    rest = arguments[1:] if first in COMMANDS else arguments
+    if name == first and not rest and name != "check" and Path(name).exists():
+        console.hint(f"{name!r} is taken as the command; to lint the path of that name: gaplint check {name}")
+    command: click.Command = importlib.import_module(f"kube_gaplint.cli.{name}").command
+    outcome = command.main(rest, prog_name=f"gaplint {name}", standalone_mode=False)
+    return outcome if isinstance(outcome, int) else 0
+
+
+def _overview() -> str:
+    from kube_gaplint.cli.check import command
+
+    context = click.Context(command, info_name="gaplint", **CONTEXT)
+    formatter = context.make_formatter()
+    formatter.write_usage("gaplint", "[COMMAND] [OPTIONS] [PATH]...")
+    command.format_help_text(context, formatter)
+    with formatter.section("Commands"):
+        formatter.write_dl(list(COMMANDS.items()))
+    command.format_options(context, formatter)
+    command.format_epilog(context, formatter)
+    return formatter.getvalue()
+
+
+def _usage(problem: click.UsageError) -> None:
+    console.error(problem.format_message())
+    path = problem.ctx.command_path if problem.ctx else "gaplint"
+    console.hint(f"`{path} --help` lists the options")
+
+
+def _crashed(problem: BaseException) -> int:
+    if os.environ.get("GAPLINT_DEBUG") == "1":
+        import traceback
+
+        traceback.print_exception(problem)
+        return WRONG
+    what = f"{type(problem).__name__}: {problem}" if str(problem) else type(problem).__name__
+    console.error(
+        f"gaplint itself failed ({what[:300]}).\n"
+        "This is a bug. Please report it with the file that causes it and what GAPLINT_DEBUG=1 prints."
+    )
+    return WRONG

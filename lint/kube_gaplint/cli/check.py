@@ -1,0 +1,318 @@
+"""`gaplint check`: lint files and folders."""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import replace
+from datetime import date
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from kube_gaplint.cli import console
+from kube_gaplint.cli.app import COMMANDS, CONTEXT, EMPTY, FOUND
+from kube_gaplint.cli.types import (
+    CommaList,
+    FormatAndFile,
+    Grouped,
+    GroupedCommand,
+    Jobs,
+    Near,
+    OutputFile,
+    did_you_mean,
+)
+from kube_gaplint.findings import Report, Severity
+from kube_gaplint.report import FOR_PEOPLE, FORMATS, render
+from kube_gaplint.report.options import IncidentView, RenderOptions
+from kube_gaplint.report.words import closing_lines, is_empty
+
+if TYPE_CHECKING:
+    from kube_gaplint.engine import Request
+
+_SEVERITIES = ("error", "warning", "info")
+_SELECTION = "What is reported"
+_OUTPUT = "Output"
+_FIXES = "Fixes"
+_INPUT = "Input"
+
+_EXAMPLES = """\
+gaplint train/ nodes/               lint two folders
+helm template . | gaplint -         lint what a cluster would get
+gaplint --select NCCL,CKPT .        two families of rules
+gaplint --min-severity info .       show notes, too
+gaplint --diff .                    show what --fix would change
+gaplint --format github .           annotate a pull request
+gaplint --output json=out.json .    report on the terminal, JSON in a file
+gaplint explain NCCL001             why a rule exists, with its incident"""
+_EXIT_CODES = """\
+0    nothing at or above --fail-on
+1    findings (or --diff would change something)
+2    the run itself is wrong: usage, an unknown code, a missing path, a crash
+3    nothing to check, with --fail-if-empty
+130  interrupted"""
+
+
+def _names(values: tuple[tuple[str, ...], ...]) -> tuple[str, ...]:
+    return tuple(name for names in values for name in names)
+
+
+@click.command(
+    cls=GroupedCommand,
+    context_settings=CONTEXT,
+    after=(("Examples", _EXAMPLES), ("Exit codes", _EXIT_CODES)),
+)
+@click.argument("paths", nargs=-1, type=click.UNPROCESSED)
+@click.option(
+    "--select",
+    cls=Grouped,
+    group=_SELECTION,
+    type=CommaList(),
+    multiple=True,
+    metavar="RULES",
+    help="Only these rules: codes, families (NCCL) or names, with commas. Repeatable.",
+)
+@click.option(
+    "--ignore",
+    cls=Grouped,
+    group=_SELECTION,
+    type=CommaList(),
+    multiple=True,
+    metavar="RULES",
+    help="All but these rules. Repeatable.",
+)
+@click.option(
+    "--min-severity",
+    cls=Grouped,
+    group=_SELECTION,
+    type=Near(_SEVERITIES),
+    metavar="SEVERITY",
+    help="Show findings from here up: error, warning (default) or info. The summary counts what is hidden.",
+)
+@click.option(
+    "--fail-on",
+    cls=Grouped,
+    group=_SELECTION,
+    type=Near((*_SEVERITIES, "never")),
+    metavar="SEVERITY",
+    default="warning",
+    help="Exit with 1 from here up: error, warning (default), info or never.",
+)
+@click.option(
+    "--format",
+    "format_",
+    cls=Grouped,
+    group=_OUTPUT,
+    type=Near(FORMATS),
+    default="full",
+    metavar="FORMAT",
+    help=f"Format on standard output: {', '.join(FORMATS)}. Default: full.",
+)
+@click.option(
+    "--output",
+    "outputs",
+    cls=Grouped,
+    group=_OUTPUT,
+    type=FormatAndFile(FORMATS),
+    multiple=True,
+    metavar="FORMAT=FILE",
+    help="Write a report to a file as well. Repeatable.",
+)
+@click.option(
+    "--color",
+    cls=Grouped,
+    group=_OUTPUT,
+    type=Near(("auto", "always", "never")),
+    default="auto",
+    metavar="WHEN",
+    help="auto (default; NO_COLOR switches it off), always or never.",
+)
+@click.option("-q", "--quiet", cls=Grouped, group=_OUTPUT, is_flag=True, help="Findings only: no summary, no hints.")
+@click.option(
+    "--statistics",
+    cls=Grouped,
+    group=_OUTPUT,
+    is_flag=True,
+    help="Add counts by rule and by kind of workload (formats full and concise).",
+)
+@click.option(
+    "--fix", cls=Grouped, group=_FIXES, is_flag=True, help="Make the safe fixes in the files, then report what remains."
+)
+@click.option(
+    "--unsafe-fixes",
+    cls=Grouped,
+    group=_FIXES,
+    is_flag=True,
+    help="With --fix or --diff: also fixes that a person must look at.",
+)
+@click.option(
+    "--diff",
+    cls=Grouped,
+    group=_FIXES,
+    is_flag=True,
+    help="Print what --fix would change as a patch, change nothing; exit 1 when it would.",
+)
+@click.option(
+    "--stdin-filename",
+    cls=Grouped,
+    group=_INPUT,
+    metavar="NAME",
+    default="",
+    help="What to call standard input (`-`) in the report.",
+)
+@click.option(
+    "--exclude",
+    cls=Grouped,
+    group=_INPUT,
+    multiple=True,
+    metavar="PATTERN",
+    help="Pass over paths that match, as in .gitignore. Repeatable.",
+)
+@click.option("--isolated", cls=Grouped, group=_INPUT, is_flag=True, help="Read no configuration file.")
+@click.option(
+    "--fail-if-empty", cls=Grouped, group=_INPUT, is_flag=True, help="Exit with 3 when there was nothing to judge."
+)
+@click.option(
+    "--jobs",
+    cls=Grouped,
+    group=_INPUT,
+    type=Jobs(),
+    default="auto",
+    metavar="N",
+    help="Processes to use; auto (default) chooses. The result is the same whatever the number.",
+)
+def command(
+    paths: tuple[str, ...],
+    select: tuple[tuple[str, ...], ...],
+    ignore: tuple[tuple[str, ...], ...],
+    min_severity: str | None,
+    fail_on: str,
+    format_: str,
+    outputs: tuple[OutputFile, ...],
+    color: str,
+    quiet: bool,
+    statistics: bool,
+    fix: bool,
+    unsafe_fixes: bool,
+    diff: bool,
+    stdin_filename: str,
+    exclude: tuple[str, ...],
+    isolated: bool,
+    fail_if_empty: bool,
+    jobs: int,
+) -> int:
+    """Find what will hang a GPU training run, lose its work or leave it dead, in its manifests, before it starts.
+
+    PATH is a file or a folder; without one it is the current folder, and `-` is standard input.
+    """
+    del isolated, jobs  # there is no configuration file yet, and one process
+    paths = paths or (".",)
+    stdin = _standard_input(paths, stdin_filename, fix=fix)
+    _check_options(outputs, fix=fix, unsafe_fixes=unsafe_fixes, diff=diff)
+    least = Severity.parse(min_severity or "warning")
+    if fail_on != "never":
+        least = min(least, Severity.parse(fail_on))
+    from kube_gaplint.engine import Request
+
+    request = Request(
+        paths=paths,
+        stdin=stdin,
+        stdin_filename=stdin_filename,
+        select=_names(select),
+        ignore=_names(ignore),
+        min_severity=least,
+        exclude=exclude,
+        today=date.today(),
+    )
+    report = _lint(request)
+    if diff or fix:
+        from kube_gaplint.cli import fixing
+
+        if diff:
+            return FOUND if fixing.show(report, unsafe=unsafe_fixes, quiet=quiet) else 0
+        if fixing.make(report, unsafe=unsafe_fixes, quiet=quiet):
+            report = _lint(request)
+    options = RenderOptions(
+        width=console.width(),
+        color=console.wants_color(color, sys.stdout),
+        ascii_only=console.is_ascii_only(sys.stdout),
+        summary=not quiet,
+        statistics=statistics,
+        min_severity=least,
+        incident=_incident,
+    )
+    _write_files(outputs, report, replace(options, width=console.WIDTH_WITHOUT_TERMINAL, color=False, ascii_only=False))
+    console.write_out(render(format_, report, options))
+    if format_ not in FOR_PEOPLE:
+        _tell(report, least, quiet=quiet)
+    return _exit_code(report, fail_on, fail_if_empty=fail_if_empty)
+
+
+def _standard_input(paths: tuple[str, ...], filename: str, *, fix: bool) -> bytes | None:
+    if "-" not in paths:
+        if filename:
+            raise click.UsageError("--stdin-filename names standard input, but no path is `-`.")
+        return None
+    if fix:
+        raise click.UsageError("--fix changes files, and standard input is none; --diff prints the changes instead.")
+    if sys.stdin is None:
+        raise click.ClickException("standard input is closed")
+    if sys.stdin.isatty():
+        console.hint("reading manifests from the terminal; end them with Ctrl-D")
+    return sys.stdin.buffer.read()
+
+
+def _check_options(outputs: tuple[OutputFile, ...], *, fix: bool, unsafe_fixes: bool, diff: bool) -> None:
+    if unsafe_fixes and not (fix or diff):
+        raise click.UsageError("--unsafe-fixes needs --fix (to change the files) or --diff (to see the changes).")
+    seen: dict[Path, OutputFile] = {}
+    for output in outputs:
+        first = seen.setdefault(output.path.resolve(), output)
+        if first is not output:
+            raise click.UsageError(f"two reports go to {os.fspath(output.path)!r}; give each its own file.")
+
+
+def _lint(request: Request) -> Report:
+    from kube_gaplint import engine
+
+    try:
+        return engine.lint(request)
+    except engine.UsageProblem as problem:
+        missing = [path for path in request.paths if path != "-" and not os.path.lexists(path)]
+        for path in missing:
+            near = did_you_mean(path, COMMANDS)
+            if near:
+                raise click.ClickException(f"{problem}\nThere is no command {path!r} either.{near}") from problem
+        raise click.ClickException(str(problem)) from problem
+
+
+def _incident(identifier: str) -> IncidentView | None:
+    from kube_gaplint import registry
+
+    return registry.incident(identifier)
+
+
+def _write_files(outputs: tuple[OutputFile, ...], report: Report, options: RenderOptions) -> None:
+    for output in outputs:
+        try:
+            console.write_file(output.path, render(output.format, report, options))
+        except OSError as problem:
+            message = f"cannot write {os.fspath(output.path)!r}: {problem.strerror}"
+            raise click.ClickException(message) from problem
+
+
+def _tell(report: Report, least: Severity, *, quiet: bool) -> None:
+    """What formats for programs leave out, on standard error."""
+    for failed in report.errors:
+        console.note(f"gaplint: {failed.path} could not be read: {failed.reason}")
+    if not quiet:
+        for line in closing_lines(report, least):
+            console.note(f"gaplint: {line}")
+
+
+def _exit_code(report: Report, fail_on: str, *, fail_if_empty: bool) -> int:
+    worst = report.worst()
+    if worst is not None and fail_on != "never" and worst >= Severity.parse(fail_on):
+        return FOUND
+    return EMPTY if fail_if_empty and is_empty(report) else 0

@@ -1,0 +1,117 @@
+"""Where gaplint speaks: standard output for results, standard error for everything else, files for reports."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+from typing import TextIO
+
+from kube_gaplint.report.escape import guarded, visible
+
+WIDTH_WITHOUT_TERMINAL = 100
+_BOX = "─╭│├╰┆┃━…"
+
+
+def width() -> int:
+    """Columns of the terminal (COLUMNS overrides), or a fixed number where there is none."""
+    return shutil.get_terminal_size((WIDTH_WITHOUT_TERMINAL, 24)).columns
+
+
+def wants_color(choice: str, stream: TextIO | None) -> bool:
+    """Whether to colour: `always`, `never`, or `auto`: on a terminal without NO_COLOR."""
+    if choice != "auto":
+        return choice == "always"
+    if stream is None or os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
+        return False
+    return stream.isatty()
+
+
+def is_ascii_only(stream: TextIO | None) -> bool:
+    """Whether the stream's encoding lacks the characters that draw frames."""
+    try:
+        _BOX.encode(getattr(stream, "encoding", None) or "utf-8")
+    except (UnicodeEncodeError, LookupError):
+        return True
+    return False
+
+
+def write_out(text: str) -> None:
+    """Write to standard output, whatever its encoding, and flush. A reader that has gone (`| head`) is no error.
+
+    Raises OSError.
+    """
+    stream = sys.stdout
+    if stream is None or not text:
+        return
+    encoding = stream.encoding or "utf-8"
+    data = text.encode(encoding, "backslashreplace")
+    buffer = getattr(stream, "buffer", None)
+    try:
+        if buffer is None:  # a stream that takes text only
+            stream.write(data.decode(encoding))
+        else:
+            stream.flush()
+            buffer.write(data)
+        stream.flush()
+    except BrokenPipeError:
+        _silence()
+
+
+def note(message: str) -> None:
+    """A line on standard error. It may hold text from outside: it is made visible here."""
+    stream = sys.stderr
+    if stream is None:
+        return
+    lines = message.split("\n")
+    text = "".join(f"{guarded(visible(line, ascii_only=is_ascii_only(stream)))}\n" for line in lines)
+    stream.write(text)
+    stream.flush()
+
+
+def error(message: str) -> None:
+    note(f"gaplint: error: {message}")
+
+
+def hint(message: str) -> None:
+    note(f"gaplint: hint: {message}")
+
+
+def _silence() -> None:
+    """Send what is still buffered for standard output nowhere: its reader has gone."""
+    try:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)
+    except (OSError, ValueError, AttributeError):
+        pass
+
+
+def write_file(path: Path, text: str) -> None:
+    """Write a report so that it is there whole or not at all. Raises OSError.
+
+    A device or pipe (`/dev/stderr`, a process substitution) is written to as it is.
+    """
+    data = text.encode("utf-8", "backslashreplace")
+    if path.exists() and not path.is_file():
+        path.write_bytes(data)
+        return
+    target = path.resolve()
+    handle, name = tempfile.mkstemp(prefix=f".{target.name[:40]}.", dir=target.parent)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+        mode = target.stat().st_mode & 0o777 if target.exists() else 0o666 & ~_umask()
+        Path(name).chmod(mode)
+        Path(name).replace(target)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

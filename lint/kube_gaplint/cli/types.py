@@ -1,0 +1,125 @@
+"""Kinds of option values, and options in groups."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+
+from kube_gaplint.report.escape import visible
+
+
+class Near(click.Choice[str]):
+    """One of some names; a misspelt one is answered with the nearest."""
+
+    name = "name"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        wanted = str(value).lower()
+        names = [str(name) for name in self.choices]
+        if wanted not in names:
+            near = did_you_mean(wanted, names)
+            self.fail(f"{visible(str(value))!r} is not one of {', '.join(names)}.{near}", param, ctx)
+        return wanted
+
+
+class CommaList(click.ParamType[tuple[str, ...]]):
+    """Names with commas between them."""
+
+    name = "list"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, ...]:
+        if isinstance(value, tuple):
+            return value
+        names = tuple(name.strip() for name in str(value).split(",") if name.strip())
+        if not names:
+            self.fail("it names no rule; give a CODE, a FAMILY or a name.", param, ctx)
+        return names
+
+
+@dataclass(frozen=True, slots=True)
+class OutputFile:
+    """A report to write beside the one on standard output."""
+
+    format: str
+    path: Path
+
+
+class FormatAndFile(click.ParamType[OutputFile]):
+    """FORMAT=FILE."""
+
+    name = "FORMAT=FILE"
+
+    def __init__(self, formats: Sequence[str]) -> None:
+        self.formats = tuple(formats)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> OutputFile:
+        if isinstance(value, OutputFile):
+            return value
+        name, equals, file = str(value).partition("=")
+        if not equals or not file:
+            self.fail(f"{visible(str(value))!r} is not FORMAT=FILE, as in json=gaplint.json.", param, ctx)
+        if name.lower() not in self.formats:
+            near = did_you_mean(name.lower(), self.formats)
+            self.fail(f"there is no format {visible(name)!r}; there are {', '.join(self.formats)}.{near}", param, ctx)
+        path = Path(file)
+        if path.is_dir():
+            self.fail(f"{visible(file)!r} is a folder; name a file in it.", param, ctx)
+        if not path.parent.is_dir():
+            self.fail(f"the folder of {visible(file)!r} does not exist.", param, ctx)
+        return OutputFile(name.lower(), path)
+
+
+class Jobs(click.ParamType[int]):
+    """A number of processes; `auto` is 0."""
+
+    name = "jobs"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        text = str(value)
+        if text != "auto" and not (text.isascii() and text.isdigit()):
+            self.fail(f"{visible(text)!r} is not a number of processes.", param, ctx)
+        return 0 if text == "auto" else int(text[:6])
+
+
+class Grouped(click.Option):
+    """An option that stands in a group of the help."""
+
+    def __init__(self, *arguments: Any, group: str = "Other", **settings: Any) -> None:
+        super().__init__(*arguments, **settings)
+        self.group = group
+
+
+class GroupedCommand(click.Command):
+    """A command whose help shows its options by group, then `after`: titled blocks of text as they are."""
+
+    def __init__(self, *arguments: Any, after: Sequence[tuple[str, str]] = (), **settings: Any) -> None:
+        super().__init__(*arguments, **settings)
+        self.after = tuple(after)
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        groups: dict[str, list[tuple[str, str]]] = {}
+        for parameter in self.get_params(ctx):
+            record = parameter.get_help_record(ctx)
+            if record is not None and isinstance(parameter, click.Option):
+                groups.setdefault(getattr(parameter, "group", "Other"), []).append(record)
+        for title, rows in sorted(groups.items(), key=lambda item: item[0] == "Other"):
+            with formatter.section(title):
+                formatter.write_dl(rows, col_max=32)
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        del ctx
+        for title, text in self.after:
+            with formatter.section(title):
+                for line in text.splitlines():
+                    formatter.write(f"{'':>{formatter.current_indent}}{line}".rstrip() + "\n")
+
+
+def did_you_mean(wanted: str, names: Iterable[str]) -> str:
+    """` Did you mean json?`, or nothing."""
+    near = difflib.get_close_matches(wanted, list(names), n=2, cutoff=0.6)
+    return f" Did you mean {' or '.join(near)}?" if near else ""
