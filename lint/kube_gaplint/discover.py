@@ -349,14 +349,13 @@ class _Ignore:
         self._spec: GitIgnoreSpec = GitIgnoreSpec.from_lines(_valid(lines))
         by_name, by_path = [], []
         for pattern in self._spec.patterns:
-            if pattern.include is None:
+            regex = pattern.regex
+            if pattern.include is None or regex is None:
                 continue
-            expression = str(pattern.regex.pattern).replace("(?P<ps_d>", "(?:")
-            body = expression.removeprefix(_ANYWHERE)
-            if body != expression and "/" not in body.replace("(?:(?:/)|$)", "").replace("(?:/)", "").replace(
-                "[^/]", ""
-            ):
-                by_name.append("^" + body)
+            expression = regex.pattern.replace("(?P<ps_d>", "(?:")
+            written = str(pattern.pattern).strip()
+            if expression.startswith(_ANYWHERE) and "/" not in written.rstrip("/"):
+                by_name.append("^" + expression.removeprefix(_ANYWHERE))
             else:
                 by_path.append(expression)
         self._by_name = _joined(by_name)
@@ -605,12 +604,12 @@ class _Walk:
             return
         if path in self.seen:
             return
-        self.seen.add(path)
         shown = _shown(folder, name)
         try:
             if form == "bare" and not _bare_script(_head(path)):
                 self.found.skip(OTHER)
                 return
+            self.seen.add(path)
             data = _read(path)
         except _Refused as refused:
             self.found.skip(str(refused))
