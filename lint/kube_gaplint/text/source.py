@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from dataclasses import dataclass, field
+from itertools import accumulate, count
+from operator import add
 from typing import NamedTuple, Protocol
 
 
@@ -39,16 +41,11 @@ class Source:
 
     def _starts(self) -> list[int]:
         if not self._line_starts:
-            starts = [0]
             text = self.text
-            find = text.find
-            at = find("\n")
-            if at < 0 and "\r" in text:  # old Macintosh line ends
-                starts.extend(i + 1 for i, c in enumerate(text) if c == "\r")
-            while at >= 0:
-                starts.append(at + 1)
-                at = find("\n", at + 1)
-            self._line_starts = starts
+            # Old Macintosh line ends count only where there are no others.
+            lines = text.split("\r" if "\n" not in text and "\r" in text else "\n")
+            lines.pop()
+            self._line_starts = [0, *map(add, accumulate(map(len, lines)), count(1))]
         return self._line_starts
 
     def position(self, offset: int) -> Position:
