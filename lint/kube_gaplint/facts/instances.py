@@ -138,7 +138,10 @@ NODE_KEYS: tuple[NodeKey, ...] = (
     NodeKey(r"google\.com/tpu", "Google TPU"),
     NodeKey(r"k8s\.amazonaws\.com/accelerator", "accelerator"),
     NodeKey(r"kubernetes\.azure\.com/accelerator", "accelerator"),
-    NodeKey(r"karpenter\.k8s\.aws/instance-(gpu|accelerator)-(name|manufacturer|count|memory)", "accelerator"),
+    NodeKey(
+        r"(karpenter\.k8s\.aws|eks\.amazonaws\.com)/instance-(gpu|accelerator)-(name|manufacturer|count|memory)",
+        "accelerator",
+    ),
     NodeKey(r"karpenter\.azure\.com/sku-gpu-(name|manufacturer|count)", "GPU"),
     NodeKey(r"gpu\.nvidia\.com/.*", "NVIDIA GPU"),
     NodeKey(r"node-role\.kubernetes\.io/gpu([.-].*)?", "GPU"),
