@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
-from kube_gaplint.bundle.embedded import braces_to_scalars, every_node
+from kube_gaplint.bundle.embedded import every_node
 from kube_gaplint.bundle.nearness import Distance, distance
 from kube_gaplint.bundle.objects import KubeObject, objects_in
 from kube_gaplint.bundle.plain import plain
@@ -324,7 +324,6 @@ def _objects_of(file: FileId, data: bytes, limits: Limits) -> list[KubeObject]:
         return []
     out = []
     for document in compose(Source(file.shown, text), limits).documents:
-        braces_to_scalars(document)
         out.extend(objects_in(document, file, limits=limits))
     return out
 
@@ -421,7 +420,6 @@ class _Loader:
         self.bundle._loaded.add(candidate.file.path)
         names = _template_names(source, composed.documents)
         for document, template in zip(composed.documents, names, strict=True):
-            braces_to_scalars(document)
             objects = objects_in(document, candidate.file, template=template, limits=self.limits)
             file.objects.extend(objects)
             if not objects and document.root is not None:

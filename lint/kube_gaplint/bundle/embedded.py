@@ -1,4 +1,4 @@
-"""YAML inside a YAML string, and template expressions that YAML takes for mappings."""
+"""YAML inside a YAML string."""
 
 from __future__ import annotations
 
@@ -6,17 +6,15 @@ from collections.abc import Iterator
 
 from kube_gaplint.text.compose import DEFAULT_LIMITS, Limits, Problem, compose
 from kube_gaplint.text.nodes import Document, Mapping, Node, Scalar, Sequence
+from kube_gaplint.text.scalar_text import scalar_text
 from kube_gaplint.text.source import PlacedText, Source, Span
 
 
 def embedded_documents(node: Scalar, limits: Limits = DEFAULT_LIMITS) -> tuple[list[Document], list[Problem]]:
     """The documents in a string of YAML. All nodes and problems point into the file that holds the string."""
-    from kube_gaplint.text.scalar_text import scalar_text
-
     outer = scalar_text(node)
     composed = compose(Source(node.source.path, outer.text), limits)
     for document in composed.documents:
-        braces_to_scalars(document)
         _move(document, outer)
     problems = [
         Problem(problem.kind, problem.message, outer.place(problem.place.span.start, problem.place.span.end))
@@ -67,34 +65,3 @@ def every_node(root: Node | None) -> Iterator[Node]:
             if id(child) not in seen:
                 seen.add(id(child))
                 pending.append(child)
-
-
-def braces_to_scalars(document: Document) -> None:
-    """Turn each unquoted `{{ expression }}` back into the text that it is.
-
-    YAML reads it as a mapping with a mapping for its key. No object has such a key, so nothing else is touched.
-    """
-    root = document.root
-    if root is None or "{{" not in document.source.text:
-        return
-    for node in list(every_node(root)):
-        if isinstance(node, Mapping):
-            for entry in node.entries:
-                entry.value = _as_text(entry.value)
-                entry.key = _as_text(entry.key)
-            node.changed()
-        elif isinstance(node, Sequence):
-            for item in node.items:
-                item.value = _as_text(item.value)
-    document.root = _as_text(root)
-
-
-def _as_text(node: Node) -> Node:
-    if not isinstance(node, Mapping) or not node.flow or len(node.entries) != 1:
-        return node
-    if not isinstance(node.entries[0].key, Mapping):
-        return node
-    text = node.source.text[node.span.start : node.span.end]
-    if not (text.startswith("{{") and text.endswith("}}")):
-        return node
-    return Scalar(node.source, node.span, text, text, "plain")
