@@ -73,6 +73,8 @@ class Unknown:
 
     reason: str
     origin: Origin | None = None
+    prefix: str = ""
+    """For a text: what is known of its beginning (`/ckpt/` of `/ckpt/$RUN`)."""
 
 
 Setting: TypeAlias = Set[T] | Absent | Unknown

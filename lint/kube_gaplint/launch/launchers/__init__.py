@@ -1,0 +1,326 @@
+"""Launchers: what stands between a container's command and the training program.
+
+`peel` takes the layers off from the outside in: `srun … bash -c "torchrun … train.py --lr 1"` gives srun, torchrun
+and the program `train.py`. A shell inside goes through `launch.start` again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
+from functools import cache
+from importlib import import_module
+from typing import TypeAlias
+
+from kube_gaplint.facts.launchers import CONTAINER_RUNNERS, LAUNCHERS, LauncherFacts
+from kube_gaplint.launch.launchers import python
+from kube_gaplint.launch.launchers.base import Call, Files, Form, Layer, no_files
+from kube_gaplint.model.command import Command, Word
+from kube_gaplint.model.environment import Environment
+from kube_gaplint.model.setting import Origin, Setting, Unknown
+from kube_gaplint.model.training import Launcher, Release
+
+MAX_LAYERS = 12
+"""More layers than any real command has; beyond it the rest is taken as it stands."""
+
+MAX_COMMANDS = 2000
+"""Commands that one command of a container may lead to through shells inside it."""
+
+TorchOf: TypeAlias = Callable[["Setting[str] | None"], "Setting[Release]"]
+"""The torch release in a container image; None for the image of the container itself."""
+
+_READERS = {
+    "torchrun": ("torchrun", "read"),
+    "torch.distributed.launch": ("torch_launch", "read"),
+    "ft_launcher": ("ft_launcher", "read"),
+    "hyperpodrun": ("hyperpodrun", "read"),
+    "deepspeed": ("deepspeed", "read"),
+    "accelerate": ("accelerate", "read"),
+    "mpirun": ("mpirun", "read"),
+    "srun": ("srun", "read"),
+    "ray": ("ray_job", "read"),
+    "composer": ("composer", "read"),
+    "horovodrun": ("horovodrun", "read"),
+    "lightning": ("lightning", "read"),
+    "torchtune": ("torchtune", "read"),
+    "colossalai": ("colossalai", "read"),
+    "litgpt": ("own", "litgpt"),
+    "axolotl": ("own", "axolotl"),
+    "llamafactory": ("own", "llamafactory"),
+    "nemo": ("own", "nemo"),
+}
+
+
+def _torch_unknown(image: Setting[str] | None) -> Setting[Release]:  # noqa: ARG001
+    return Unknown("the image's torch release is not known")
+
+
+@dataclass(frozen=True, slots=True)
+class Peeled:
+    """One program that a command leads to, with the layers above it.
+
+    `program` is empty where it cannot be told what starts; `opaque_because` then says why.
+    """
+
+    command: Command
+    """The innermost command: the one of a shell inside where there is one."""
+    launchers: tuple[Launcher, ...]
+    program: str
+    form: Form
+    words: tuple[Word, ...]
+    """The program's arguments."""
+    environment: Environment
+    program_word: Word | None = None
+    image: Setting[str] | None = None
+    """The image that it runs in, where that is not the container's own."""
+    opaque_because: str = ""
+    interpreted: bool = False
+    """Run by Python."""
+
+    @property
+    def name(self) -> str:
+        """The program's base name."""
+        return self.program.rsplit("/", 1)[-1] if self.form != "module" else self.program
+
+    @property
+    def origin(self) -> Origin:
+        return Origin(self.program_word.place if self.program_word is not None else self.command.place)
+
+
+@dataclass(slots=True)
+class _State:
+    command: Command
+    words: tuple[Word, ...]
+    form: Form
+    environment: Environment
+    launchers: tuple[Launcher, ...]
+    image: Setting[str] | None
+    depth: int
+    notes: list[str] = field(default_factory=list)
+
+
+def peel_all(command: Command, *, files: Files = no_files, torch_of: TorchOf = _torch_unknown) -> list[Peeled]:
+    """All programs that a command leads to, in the order in which they run.
+
+    More than one comes out only where a launcher starts a shell (`srun bash -c "setup; train"`).
+    """
+    waiting = [_State(command, command.words, "command", command.environment, (), None, 0)]
+    found: list[Peeled] = []
+    steps = 0
+    while waiting and steps < MAX_COMMANDS:
+        steps += 1
+        state = waiting.pop(0)
+        following = _step(state, files, torch_of)
+        if isinstance(following, Peeled):
+            found.append(following)
+        else:
+            waiting[:0] = following
+    return found
+
+
+def peel(command: Command, *, files: Files = no_files, torch_of: TorchOf = _torch_unknown) -> Peeled:
+    """The program that a command leads to: the last, where a shell inside runs several."""
+    return peel_all(command, files=files, torch_of=torch_of)[-1]
+
+
+def _step(state: _State, files: Files, torch_of: TorchOf) -> Peeled | list[_State]:
+    """Take one layer off: the program when there is none left, else what comes next."""
+    words = state.words
+    if not words:
+        return _opaque(state, "nothing is given to start")
+    if state.depth > MAX_LAYERS:
+        return _opaque(state, "it is nested too deeply")
+    if state.form == "inline":
+        return _program(state)
+    if state.form == "script":
+        text = words[0].known
+        # `torchrun python train.py` is refused by torchrun; a bare name may still be a module or a recipe.
+        if text is not None and python.is_python(text.rsplit("/", 1)[-1]) and len(words) > 1:
+            return [replace(state, form="command", depth=state.depth + 1)]
+        return _program(state, interpreted=True)
+    if state.form == "module":
+        facts = _launcher_module(words[0].known or "")
+        return _program(state, interpreted=True) if facts is None else _layer(state, facts, words[1:], files, torch_of)
+    return _command(state, files, torch_of)
+
+
+def _command(state: _State, files: Files, torch_of: TorchOf) -> Peeled | list[_State]:
+    words = state.words
+    name = (words[0].known or "").rsplit("/", 1)[-1]
+    if not name:
+        return _opaque(state, "the program's name is not known")
+    if python.is_python(name):
+        read = python.read(words[1:])
+        if read.target is None:
+            return replace(_program(state), form="inline", interpreted=True)
+        return [
+            replace(state, words=(read.target, *read.arguments), form=read.form, depth=state.depth + 1),
+        ]
+    facts, taken = launcher_named(words)
+    if facts is not None:
+        return _layer(state, facts, words[taken:], files, torch_of)
+    if name in CONTAINER_RUNNERS:
+        inner = _inside_container(words, name)
+        if inner is not None:
+            image, rest = inner
+            return [replace(state, words=rest, image=image, depth=state.depth + 1)]
+    if state.depth or _is_nesting(state):
+        nested = _nested(state, files)
+        if nested is not None:
+            return nested
+    return _program(state, interpreted=name.endswith(".py"))
+
+
+def _layer(
+    state: _State, facts: LauncherFacts, arguments: tuple[Word, ...], files: Files, torch_of: TorchOf
+) -> Peeled | list[_State]:
+    call = Call(
+        facts=facts,
+        command=state.command,
+        arguments=arguments,
+        environment=state.environment,
+        origin=Origin(state.words[0].place),
+        torch=torch_of(state.image),
+        files=files,
+    )
+    module, function = _READERS[facts.kind]
+    layer: Layer = getattr(import_module(f"{__name__}.{module}"), function)(call)
+    launchers = state.launchers if layer.launcher is None else (*state.launchers, layer.launcher)
+    following = replace(
+        state,
+        words=layer.rest,
+        form=layer.form,
+        environment=layer.environment,
+        launchers=launchers,
+        image=layer.image if layer.image is not None else state.image,
+        depth=state.depth + 1,
+    )
+    if facts.starts == "self":
+        return Peeled(
+            command=state.command,
+            launchers=launchers,
+            program=facts.programs[0],
+            form="command",
+            words=layer.rest,
+            environment=layer.environment,
+            program_word=state.words[0],
+            image=following.image,
+            interpreted=True,
+        )
+    return [following]
+
+
+def _is_nesting(state: _State) -> bool:
+    """A container's own command is peeled of shells already; one made by hand may not be."""
+    return (state.words[0].known or "").rsplit("/", 1)[-1] in {"sh", "bash", "dash", "zsh", "ash", "ksh"} and not any(
+        word.known is None for word in state.words[:2]
+    )
+
+
+def _nested(state: _State, files: Files) -> list[_State] | None:
+    """What a shell or a wrapper inside a launcher runs; None where the words are a program of their own."""
+    from kube_gaplint.launch.start import start
+
+    started = start(state.words, state.environment, files)
+    commands = started.commands
+    if not commands or (len(commands) == 1 and commands[0].words == state.words):
+        return None
+    return [
+        _State(
+            command=_within(command, state.command),
+            words=command.words,
+            form="command",
+            environment=command.environment,
+            launchers=state.launchers,
+            image=state.image,
+            depth=state.depth + 1,
+        )
+        for command in commands
+        if command.certainty not in {"on-exit", "never-seen"}
+    ]
+
+
+def _within(command: Command, outer: Command) -> Command:
+    """A command of a shell inside keeps what is only known outside: the script, and whether it runs at all."""
+    if command.script is None and outer.script is not None:
+        command.script = outer.script
+    if command.certainty == "always":
+        command.certainty = outer.certainty
+    return command
+
+
+def _program(state: _State, *, interpreted: bool = False) -> Peeled:
+    first = state.words[0]
+    text = first.known
+    if text is None:
+        return _opaque(state, "the program's name is not known", keep_words=True)
+    return Peeled(
+        command=state.command,
+        launchers=state.launchers,
+        program=text if state.form != "inline" else "",
+        form=state.form if not (state.form == "command" and interpreted) else "script",
+        words=state.words[1:],
+        environment=state.environment,
+        program_word=first,
+        image=state.image,
+        interpreted=interpreted or state.form in {"inline", "module"},
+    )
+
+
+def _opaque(state: _State, reason: str, *, keep_words: bool = False) -> Peeled:
+    return Peeled(
+        command=state.command,
+        launchers=state.launchers,
+        program="",
+        form=state.form,
+        words=state.words[1:] if keep_words else (),
+        environment=state.environment,
+        program_word=state.words[0] if state.words else None,
+        image=state.image,
+        opaque_because=reason,
+        interpreted=state.form in {"script", "module"},
+    )
+
+
+# -- recognition -----------------------------------------------------------------------------------------------------
+
+
+@cache
+def _launcher_module(name: str) -> LauncherFacts | None:
+    return next((facts for facts in LAUNCHERS if name in facts.modules), None)
+
+
+@cache
+def _launchers_of(name: str) -> tuple[LauncherFacts, ...]:
+    return tuple(facts for facts in LAUNCHERS if any(fnmatchcase(name, program) for program in facts.programs))
+
+
+def launcher_named(words: tuple[Word, ...]) -> tuple[LauncherFacts | None, int]:
+    """The launcher that a command line starts, and how many words name it."""
+    name = (words[0].known or "").rsplit("/", 1)[-1]
+    for facts in _launchers_of(name):
+        for subcommand in facts.subcommands:
+            given = tuple(word.known for word in words[1 : 1 + len(subcommand)])
+            if given == subcommand:
+                return facts, 1 + len(subcommand)
+    return None, 0
+
+
+def _inside_container(words: tuple[Word, ...], runner: str) -> tuple[Setting[str], tuple[Word, ...]] | None:
+    """The image and the command of `apptainer exec … image command`; None where they cannot be told apart."""
+    at = 1
+    if at < len(words) and words[at].known in {"exec", "run", "start", "shell"}:
+        at += 1
+    valued = CONTAINER_RUNNERS[runner].split()
+    while at < len(words):
+        text = words[at].prefix
+        if not text.startswith("-"):
+            break
+        at += 1
+        if "=" not in text and text in valued:
+            at += 1
+    if at + 1 >= len(words):
+        return None
+    image = words[at].setting
+    return image, tuple(words[at + 1 :])

@@ -1,0 +1,35 @@
+"""horovodrun: elastic with a host-discovery script, fixed without."""
+
+from __future__ import annotations
+
+from kube_gaplint.launch.launchers.base import Call, Layer, default, make_launcher, spec_of, whole_number
+from kube_gaplint.launch.options import parse_launcher
+from kube_gaplint.model.setting import Set, Setting, Unknown
+
+
+def read(call: Call) -> Layer:
+    parsed = parse_launcher(call.arguments, call.home, spec_of(call.facts))
+    options = parsed.options
+    hosts = options.get("H", "hosts")
+    nodes: Setting[int] = Unknown("the hosts are not visible", call.origin)
+    if isinstance(hosts, Set):
+        nodes = Set(
+            len({entry.split(":")[0].strip() for entry in hosts.value.split(",") if entry.strip()}), hosts.origin
+        )
+    elif not options.has("hostfile", "host-discovery-script") and not options.open_because:
+        nodes = default(1, call.home, "horovodrun without hosts runs on one node")
+    found = options.has("host-discovery-script")
+    elastic: Setting[bool] = default(False, call.home, "horovodrun without --host-discovery-script")
+    if found:
+        elastic = Set(True, call.origin)
+        nodes = Unknown("elastic: the hosts come from a script", call.origin)
+    elif found is None:
+        elastic = Unknown(options.open_because, call.origin)
+    launcher = make_launcher(
+        call,
+        options,
+        nodes=nodes,
+        max_restarts=whole_number(options.get("reset-limit")),
+        elastic=elastic,
+    )
+    return Layer(launcher, parsed.rest, call.environment, "command")
