@@ -1,0 +1,268 @@
+"""The `#SBATCH` lines of a batch script, read as sbatch reads them.
+
+Source: SchedMD/slurm `src/sbatch/opt.c` (`_opt_batch_script`, `get_argument`): a line counts when it begins with
+`#SBATCH` in its first column and stands before the first line that is neither blank nor a comment. Words are split at
+blanks, quotes group, a backslash escapes, a bare `#` begins a comment. The words of all lines then go through getopt.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from kube_gaplint.facts import sbatch
+from kube_gaplint.model.setting import Origin, Set, Setting, Unknown
+from kube_gaplint.model.slurm import Directive
+from kube_gaplint.text.source import Place, PlacedText
+from kube_gaplint.text.templates import placeholder
+
+MARK = "#SBATCH"
+_MARKS = (MARK, "#SLURM")
+_LOOSE = re.compile(r"(?P<indent>[ \t]*)#(?P<blank>[ \t]*)SBATCH[ \t]+(?=-{1,2}[A-Za-z])")
+_HEREDOC = re.compile(r"<<(-?)[ \t]*(?:'([^']+)'|\"([^\"]+)\"|\\?([A-Za-z_][\w.-]*))")
+_HET = re.compile(r"(?:hetjob|packjob)(?:\s|$)", re.IGNORECASE)
+
+AFTER_COMMAND = "it stands after the first command, where sbatch has stopped reading"
+WITH_BLANK = "with a blank between # and SBATCH it is a plain comment"
+INDENTED = "it does not begin in the first column, so it is a plain comment"
+LATER_COMPONENT = "it belongs to a later component of a heterogeneous job"
+
+
+@dataclass(frozen=True, slots=True)
+class _Token:
+    """One word of a line: its text after quotes and escapes, and where it stands in the script."""
+
+    text: str
+    start: int
+    end: int
+
+
+@dataclass(slots=True)
+class Header:
+    """What stands at the top of a batch script. `components`: directives of each part of a heterogeneous job."""
+
+    directives: list[Directive] = field(default_factory=list)
+    place: Place | None = None
+    components: list[list[Directive]] = field(default_factory=list)
+
+
+def is_batch(text: str) -> bool:
+    """Whether a text is a batch script: it has a `#SBATCH` line."""
+    return text.startswith(MARK) or f"\n{MARK}" in text
+
+
+def read_header(script: PlacedText) -> Header:
+    """All directives of a script, those without force included."""
+    text = script.text
+    header = Header(components=[[]])
+    first, last = -1, -1
+    body = len(text)
+    for start, end in _lines(text):
+        line = text[start:end]
+        mark = next((mark for mark in _MARKS if line.startswith(mark)), None)
+        if mark is not None and (len(line) == len(mark) or line[len(mark)] in " \t-\r"):
+            if _HET.match(line[len(mark) :].lstrip()):
+                header.components.append([])
+            problem = LATER_COMPONENT if len(header.components) > 1 else ""
+            found = list(_directives(script, start, end, start + len(mark), problem))
+            header.components[-1].extend(found)
+            header.directives.extend(found)
+            first, last = (start if first < 0 else first), end
+            continue
+        stripped = line.strip()
+        if stripped and not stripped.startswith(("#", "{%", "{{")):  # a template's own line is gone once rendered
+            body = start
+            break
+        header.directives.extend(_loose(script, start, end))
+    for start, end in _after(text, body):
+        header.directives.extend(_directives(script, start, end, start + len(MARK), AFTER_COMMAND))
+    if first >= 0:
+        header.place = script.place(first, last)
+    else:
+        start, end = next(_lines(text), (0, 0))
+        header.place = script.place(start, end)
+    return header
+
+
+def _lines(text: str) -> Iterator[tuple[int, int]]:
+    """Start and end of each line, without its line end."""
+    start = 0
+    while start < len(text):
+        end = text.find("\n", start)
+        stop = len(text) if end < 0 else end
+        trimmed = stop
+        while trimmed > start and text[trimmed - 1] == "\r":
+            trimmed -= 1
+        yield start, trimmed
+        start = stop + 1
+
+
+def _after(text: str, body: int) -> Iterator[tuple[int, int]]:
+    """`#SBATCH` lines behind the first command, without those in here-documents: they belong to other scripts."""
+    if text.find(MARK, body) < 0:
+        return
+    waiting: list[tuple[str, bool]] = []
+    for offset_start, offset_end in _lines(text[body:]):
+        start, end = body + offset_start, body + offset_end
+        line = text[start:end]
+        if waiting:
+            word, tabs = waiting[0]
+            if (line.lstrip("\t") if tabs else line).rstrip() == word:
+                waiting.pop(0)
+            continue
+        if line.startswith(MARK) and line[len(MARK) : len(MARK) + 1] in ("", " ", "\t", "-"):
+            yield start, end
+        elif not line.lstrip().startswith("#") and "<<" in line:
+            plain = line.replace("<<<", "   ")
+            for found in _HEREDOC.finditer(plain):
+                waiting.append((found.group(2) or found.group(3) or found.group(4), bool(found.group(1))))
+
+
+def _loose(script: PlacedText, start: int, end: int) -> Iterator[Directive]:
+    """A comment that was meant as a directive."""
+    found = _LOOSE.match(script.text, start, end)
+    if found:
+        problem = WITH_BLANK if found.group("blank") else INDENTED
+        yield from _directives(script, start, end, found.end(), problem)
+
+
+def _directives(script: PlacedText, start: int, end: int, options: int, problem: str) -> Iterator[Directive]:
+    """The options of one line, as getopt takes them."""
+    line = script.place(start, end)
+    tokens = list(_tokens(script.text, options, end))
+    if tokens and _HET.match(tokens[0].text):
+        tokens = tokens[1:]
+    at = 0
+    while at < len(tokens):
+        token = tokens[at]
+        if token.text.startswith("--") and len(token.text) > 2:
+            made, used = _long(script, tokens, at, line, problem)
+        elif token.text.startswith("-") and len(token.text) > 1:
+            made, used = _short(script, tokens, at, line, problem)
+        else:
+            made, used = [_stray(script, token, line, problem)], 1
+        yield from made
+        at += used
+
+
+def _tokens(text: str, start: int, end: int) -> Iterator[_Token]:
+    at = start
+    while at < end:
+        while at < end and text[at].isspace():
+            at += 1
+        if at >= end or text[at] == "#":
+            return
+        begin = at
+        out: list[str] = []
+        quote = ""
+        while at < end and (quote or not text[at].isspace()):
+            char = text[at]
+            if char == "\\" and at + 1 < end:
+                out.append(text[at + 1])
+                at += 2
+                continue
+            if char == "\\":
+                at += 1
+                continue
+            if quote:
+                if char == quote:
+                    quote = ""
+                else:
+                    out.append(char)
+            elif char in "\"'":
+                quote = char
+            elif char == "#":
+                end = at
+                break
+            else:
+                out.append(char)
+            at += 1
+        if out or at > begin:
+            joined = "".join(out)
+            if joined or text[begin : begin + 1] in "\"'":
+                yield _Token(joined, begin, at)
+
+
+_Made = tuple[list[Directive], int]
+
+
+def _long(script: PlacedText, tokens: list[_Token], at: int, line: Place, problem: str) -> _Made:
+    token = tokens[at]
+    written, equals, value = token.text[2:].partition("=")
+    option = sbatch.resolve("sbatch", written)
+    if option is None:
+        foreign = sbatch.belongs_elsewhere("sbatch", written, short=False)
+        if foreign is not None:
+            problem = problem or f"--{foreign.name} is an option of srun, and sbatch refuses it"
+        takes = foreign.takes if foreign is not None else _guess(tokens, at)
+        name = written
+    else:
+        takes, name = option.takes, option.name
+    place = script.place(token.start, token.end)
+    if equals:
+        if takes == "no" and option is not None:
+            problem = problem or f"--{name} takes no value, and sbatch refuses the line"
+        return [_directive(name, _value(value, place), place, line, problem)], 1
+    if takes == "yes" and at + 1 < len(tokens):
+        follow = tokens[at + 1]
+        place = script.place(token.start, follow.end)
+        return [_directive(name, _value(follow.text, place), place, line, problem)], 2
+    return [_directive(name, Set("", Origin(place)), place, line, problem)], 1
+
+
+def _guess(tokens: list[_Token], at: int) -> sbatch.Takes:
+    """Whether an option that nobody knows takes the next word."""
+    return "yes" if at + 1 < len(tokens) and not tokens[at + 1].text.startswith("-") else "no"
+
+
+def _short(script: PlacedText, tokens: list[_Token], at: int, line: Place, problem: str) -> _Made:
+    """`-N4`, `-N 4`, `-kH`: letters, of which the first that takes a value takes the rest of the word or the next."""
+    token = tokens[at]
+    made: list[Directive] = []
+    offset = 1
+    while offset < len(token.text):
+        letter = token.text[offset]
+        offset += 1
+        option = sbatch.short_options("sbatch").get(letter)
+        why = problem
+        if option is None:
+            foreign = sbatch.belongs_elsewhere("sbatch", letter, short=True)
+            if foreign is not None:
+                why = problem or f"-{letter} (--{foreign.name}) is an option of srun, and sbatch refuses it"
+            option = foreign or sbatch.Option(letter, letter, "no", ())
+        rest = token.text[offset:]
+        place = script.place(token.start, token.end)
+        if option.takes == "no":
+            made.append(_directive(option.name, Set("", Origin(place)), place, line, why))
+            continue
+        if rest or option.takes == "optional":
+            made.append(_directive(option.name, _value(rest.removeprefix("="), place), place, line, why))
+            return made, 1
+        if at + 1 < len(tokens):
+            follow = tokens[at + 1]
+            place = script.place(token.start, follow.end)
+            made.append(_directive(option.name, _value(follow.text, place), place, line, why))
+            return made, 2
+        made.append(_directive(option.name, Set("", Origin(place)), place, line, why))
+    return made, 1
+
+
+def _stray(script: PlacedText, token: _Token, line: Place, problem: str) -> Directive:
+    place = script.place(token.start, token.end)
+    if not problem and not placeholder(token.text) and "$" not in token.text and token.text.strip("\\"):
+        problem = f"{token.text!r} is no option, and sbatch refuses the line"
+    elif not problem:
+        problem = "it is no option"
+    return _directive(token.text, Set("", Origin(place)), place, line, problem)
+
+
+def _value(text: str, place: Place) -> Setting[str]:
+    reason = placeholder(text)
+    if not reason and re.search(r"\$[A-Za-z_{]", text):
+        reason = "a variable, which sbatch does not expand here"
+    return Unknown(reason, Origin(place)) if reason else Set(text, Origin(place))
+
+
+def _directive(name: str, value: Setting[str], place: Place, line: Place, problem: str) -> Directive:
+    return Directive(sbatch.canonical(name), value, place, line, in_force=not problem, problem=problem)
