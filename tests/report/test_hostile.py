@@ -1,0 +1,144 @@
+"""Whatever names and values a repository holds, a report shows them without obeying them."""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+
+import jsonschema
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from report_samples import finding, incident
+from test_machine_formats import SCHEMA
+
+from kube_gaplint.findings import FileError, Finding, Fix, Related, Report, Severity, Suppressed
+from kube_gaplint.model.setting import Link, Origin
+from kube_gaplint.model.subject import Subject
+from kube_gaplint.report import FORMATS, render
+from kube_gaplint.report.escape import visible
+from kube_gaplint.report.options import RenderOptions
+from kube_gaplint.text.source import Place, Source, Span
+
+NASTY = st.sampled_from([
+    "\x1b[31m", "\r", "\n", "\t", "\x00", "\x7f", "\x9b", "\u202e", "\u2066", "\u200b", "\u2028", "\ufeff", "\udcff",
+    "\ud800", "::error file=x::y", "\n::stop-commands::z", "##[set-output name=a]b", "##vso[task.x]", "%0A", "%",
+    ",", ":", "訓", "e\u0301", "\U000e0041", "]]>", "<a>&", '"', "'", "`", "| |", "[x](javascript:y)",
+])  # fmt: skip
+ANY = st.lists(NASTY | st.text(max_size=6), max_size=6).map("".join)
+SOME = ANY.filter(bool)
+
+
+@st.composite
+def places(draw: st.DrawFn) -> Place:
+    content = draw(ANY)
+    start = draw(st.integers(0, len(content)))
+    end = draw(st.integers(start, len(content)))
+    return Place(Source(draw(SOME), content), Span(start, end))
+
+
+@st.composite
+def findings(draw: st.DrawFn) -> Finding:
+    place = draw(places())
+    related = draw(st.lists(st.tuples(places(), ANY), max_size=2))
+    links = draw(st.lists(st.tuples(places(), ANY), max_size=1))
+    return finding(
+        Origin(place, via=draw(st.sampled_from(["written", "default"])), note=draw(ANY),
+               chain=tuple(Link(*link) for link in links)),
+        message=draw(SOME),
+        consequence=draw(ANY),
+        subject=Subject(*(draw(ANY) for _ in range(5))),
+        severity=draw(st.sampled_from(Severity)),
+        related=tuple(Related(Origin(where), note) for where, note in related),
+        fix=draw(st.none() | ANY.map(Fix)),
+        suppressed=draw(st.none() | st.builds(Suppressed, ANY, st.none() | places(), ANY)),
+    )  # fmt: skip
+
+
+@st.composite
+def reports(draw: st.DrawFn) -> Report:
+    report = Report(findings=draw(st.lists(findings(), max_size=3)))
+    report.errors = [FileError(draw(SOME), draw(ANY)) for _ in range(draw(st.integers(0, 2)))]
+    report.summary.skipped = draw(st.dictionaries(ANY, st.integers(1, 5), max_size=2))
+    report.summary.by_kind = draw(st.dictionaries(ANY, st.integers(1, 5), max_size=2))
+    return report
+
+
+def options(**changes: object) -> RenderOptions:
+    settings: dict[str, object] = {"width": 80, "incident": incident, "statistics": True} | changes
+    return RenderOptions(**settings)  # type: ignore[arg-type]
+
+
+def raw(text: str) -> list[str]:
+    """The characters that a terminal would obey instead of showing them."""
+    return [c for c in text if unicodedata.category(c) in ("Cc", "Cf", "Cs", "Zl", "Zp") and c != "\n"]
+
+
+@pytest.mark.parametrize("name", FORMATS)
+@given(report=reports(), width=st.integers(1, 200), ascii_only=st.booleans())
+@settings(max_examples=20, deadline=None)
+def test_no_raw_control_characters(name: str, report: Report, width: int, ascii_only: bool) -> None:
+    shown = render(name, report, options(width=width, ascii_only=ascii_only))
+    assert raw(shown) == []
+    shown.encode()  # nothing that UTF-8 cannot carry
+    if ascii_only and name in ("full", "concise"):
+        assert shown.isascii()
+
+
+def github_commands(output: str) -> list[tuple[str, dict[str, str], str]]:
+    """Commands as the runner reads them: a line that starts with `::`, or one with `##[` in it."""
+    commands = []
+    for line in re.split(r"\r\n|\r|\n", output):
+        bare = line.lstrip()
+        if bare.startswith("::"):
+            head, _, data = bare[2:].partition("::")
+            name, _, listed = head.partition(" ")
+            properties = dict(pair.split("=", 1) for pair in listed.split(",") if "=" in pair)
+            commands.append((name, properties, data))
+        elif "##[" in line:
+            commands.append(("##", {}, line))
+    return commands
+
+
+@given(report=reports())
+@settings(max_examples=40, deadline=None)
+def test_github_prints_one_command_for_a_finding(report: Report) -> None:
+    output = render("github", report, options())
+    live = [item for item in report.findings if item.suppressed is None]
+    commands = github_commands(output)
+    assert len(commands) == len(live) == len(output.splitlines())
+    for (name, properties, data), item in zip(commands, live, strict=True):
+        assert name == {"error": "error", "warning": "warning", "info": "notice"}[str(item.severity)]
+        assert set(properties) - {"col", "endColumn"} == {"file", "line", "endLine", "title"}
+        assert properties["line"] == str(item.place.start.line)
+        back = properties["file"].replace("%3A", ":").replace("%2C", ",").replace("%25", "%")
+        assert back == visible(item.place.source.path)
+        assert data
+
+
+@pytest.mark.parametrize("name", ["full", "concise"])
+@given(report=reports(), width=st.integers(1, 120), color=st.booleans())
+@settings(max_examples=40, deadline=None)
+def test_text_reports_hold_no_command_for_a_runner(name: str, report: Report, width: int, color: bool) -> None:
+    shown = render(name, report, options(width=width, color=color))
+    assert github_commands(re.sub(r"\x1b\[[0-9;]*m", "", shown)) == []
+    assert "##vso[" not in shown
+
+
+@given(report=reports())
+@settings(max_examples=20, deadline=None)
+def test_json_is_valid_and_follows_the_schema(report: Report) -> None:
+    shown = render("json", report, options())
+    assert shown.isascii()
+    jsonschema.validate(json.loads(shown), SCHEMA)
+    for line in render("jsonl", report, options()).splitlines():
+        json.loads(line)
+
+
+@given(text=ANY)
+def test_visible_keeps_what_prints(text: str) -> None:
+    assert raw(visible(text)) == []
+    assert "\n" not in visible(text)
+    plain = "".join(c for c in text if c.isprintable() and c not in "#")
+    assert visible(plain) == plain
