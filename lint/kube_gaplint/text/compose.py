@@ -33,7 +33,7 @@ from ruamel.yaml.events import (
 from kube_gaplint.text.nodes import Document, Entry, Item, Mapping, Node, Scalar, ScalarStyle, Sequence
 from kube_gaplint.text.resolve import NUMBER_STARTS, WORDS, resolve_plain, resolve_tagged
 from kube_gaplint.text.source import Place, Source, Span
-from kube_gaplint.text.syntax import explain
+from kube_gaplint.text.syntax import TEMPLATE_TEXT, explain
 
 try:
     from _ruamel_yaml import CParser  # type: ignore[import-not-found]
@@ -104,7 +104,6 @@ _STYLES: dict[str, ScalarStyle] = {"'": "single", '"': "double", "|": "literal",
 _PROPERTIES = re.compile(r"(?:[&!][^\s\[\]{},]*(?:\s+(?:#[^\n]*(?:\n|\Z)\s*)*|\Z|(?=[\[\]{},])))+")
 _NO_SPAN = Span(0, 0)
 _MOST_PROBLEMS = 1000
-_TEMPLATE_VALUE = "template text (`{{ … }}`) is not YAML: render it first, or put it in quotes"
 _MERGE_TAG = "tag:yaml.org,2002:merge"
 
 
@@ -158,7 +157,7 @@ def _compose(source: Source, limits: Limits) -> Composed:
                 break
             at, end = end, len(text)
             continue
-        composed.problems.append(failure.problem)
+        _report_once(composed, failure.problem, since=progress.start)
         broken += 1
         following = _DOCUMENT_LINE.search(text, progress.start + 1, end)
         if failure.fatal or broken >= limits.problems:
@@ -452,7 +451,7 @@ def _unusual_mapping(composed: Composed, node: Mapping, start: int) -> Scalar | 
     if node.flow and len(entries) == 1 and isinstance(entries[0].key, Mapping) and entries[0].key.flow:
         shown = source.text[node.span.start : node.span.end]
         if shown.startswith("{{"):
-            _report(composed, "syntax", _TEMPLATE_VALUE, Place(source, node.span), once_since=start)
+            _report_once(composed, Problem("syntax", TEMPLATE_TEXT, Place(source, node.span)), since=start)
             return Scalar(source, node.span, shown, shown, "plain")
     own: list[Entry] = []
     seen: dict[str, Entry] = {}
@@ -492,13 +491,16 @@ def _merged_mappings(value: Node) -> list[Mapping] | None:
     return None
 
 
-def _report(composed: Composed, kind: ProblemKind, message: str, place: Place, once_since: int | None = None) -> None:
-    problems = composed.problems
-    if once_since is not None and any(
-        problem.message == message and problem.place.span.start >= once_since for problem in problems
-    ):
-        return
-    problems.append(Problem(kind, message, place))
+def _report(composed: Composed, kind: ProblemKind, message: str, place: Place) -> None:
+    composed.problems.append(Problem(kind, message, place))
+
+
+def _report_once(composed: Composed, problem: Problem, since: int) -> None:
+    """Report a problem unless the document that begins at `since` has shown the same already."""
+    for earlier in composed.problems:
+        if earlier.message == problem.message and earlier.place.span.start > since:
+            return
+    composed.problems.append(problem)
 
 
 def _syntax_problem(source: Source, error: MarkedYAMLError, base: int) -> Problem:

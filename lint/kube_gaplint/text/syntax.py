@@ -7,7 +7,8 @@ import re
 from kube_gaplint.text.source import Source, Span
 
 _TEMPLATE = re.compile(r"\{\{|\{%")
-_TEMPLATE_WORDS = "template text ({}) is not YAML: render it first, or put it in quotes"
+TEMPLATE_TEXT = "template text (`{{ … }}`) is not YAML: render it first, or put it in quotes"
+_TEMPLATE_STATEMENT = "template text (`{% … %}`) is not YAML: render it first"
 
 _QUOTE_IT = "put the text in quotes"
 _INDENTATION = "the indentation does not fit the lines above"
@@ -111,15 +112,15 @@ def _cannot_start(text: str, at: int) -> str:
 
 
 def _template_on_lines(source: Source, begin: int, at: int) -> tuple[str, Span] | None:
-    """The explanation for an error whose first or last line holds `{{` or `{%`."""
+    """The explanation where template text stands on the line of the error, the one before it, or the first one."""
     text = source.text
-    for offset in (at, begin):
-        position = source.position(offset)
-        span = source.line_span(position.line)
+    last = source.position(at).line
+    for line in (last, last - 1, source.position(begin).line):
+        span = source.line_span(max(line, 1))
         match = _TEMPLATE.search(text, span.start, span.end)
         if match is not None:
-            shown = "`{{ … }}`" if match[0] == "{{" else "`{% … %}`"
-            return _TEMPLATE_WORDS.format(shown), Span(match.start(), match.end())
+            message = TEMPLATE_TEXT if match[0] == "{{" else _TEMPLATE_STATEMENT
+            return message, Span(match.start(), match.end())
     return None
 
 
