@@ -1,0 +1,164 @@
+"""The incident library: public reports that show what a gap costs, and documents that rules cite.
+
+They are data of the rule pack: `incidents/<id>.yaml`, checked against `incidents.schema.json`, and `sources.yaml`. A
+pack is named by its package; nothing of it is imported but its data, and an incident is read when it is asked for.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field, fields
+from functools import cache
+from importlib import resources
+from typing import Any
+
+from kube_gaplint.registry import BUILTIN_PACK
+from kube_gaplint.text.compose import compose
+from kube_gaplint.text.nodes import Mapping, Node, Scalar, Sequence
+from kube_gaplint.text.source import Source
+
+_FACETS = ("symptoms", "causes", "components", "factors")
+_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]{0,80}\Z", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class Visible:
+    """A condition that a manifest or script would have shown, where, and the rules that find it."""
+
+    condition: str
+    where: str
+    rules: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Incident:
+    """One public report. `sources` are pairs of title and address, the best one first.
+
+    `symptom` to `lesson` are sentences, empty where the report is silent; `symptoms`, `causes`, `components` and
+    `factors` are words of the schema's vocabularies. `verification` says how far the primary source was read: full,
+    excerpt, abstract, secondary.
+    """
+
+    id: str
+    title: str
+    organisation: str
+    year: int
+    sources: tuple[tuple[str, str], ...]
+    verification: str
+    dates: tuple[str, ...] = ()
+    symptom: str = ""
+    trigger: str = ""
+    cause: str = ""
+    detection: str = ""
+    remediation: str = ""
+    follow_up: str = ""
+    lesson: str = ""
+    note: str = ""
+    symptoms: tuple[str, ...] = ()
+    causes: tuple[str, ...] = ()
+    components: tuple[str, ...] = ()
+    factors: tuple[str, ...] = ()
+    systems: tuple[str, ...] = ()
+    visible: tuple[Visible, ...] = ()
+    not_visible: tuple[str, ...] = ()
+
+    @property
+    def rules(self) -> tuple[str, ...]:
+        """The codes of all rules that would have found something, each once."""
+        return tuple(dict.fromkeys(code for condition in self.visible for code in condition.rules))
+
+    def facets(self) -> dict[str, tuple[str, ...]]:
+        """The words under which the incident is filed, by facet."""
+        return {name: getattr(self, name) for name in _FACETS}
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A paper, manual page or source file that a rule cites as the source of a fact."""
+
+    id: str
+    title: str
+    address: str
+    date: str = ""
+    says: str = field(default="", compare=False)
+
+
+def incident(identifier: str, pack: str = BUILTIN_PACK) -> Incident | None:
+    """The incident of this id, or None."""
+    return _read(pack, identifier) if _ID.match(identifier) else None
+
+
+def all_incidents(pack: str = BUILTIN_PACK) -> tuple[Incident, ...]:
+    """All incidents of a pack, by id."""
+    names = (entry.name for entry in (resources.files(pack) / "incidents").iterdir())
+    identifiers = sorted(name.removesuffix(".yaml") for name in names if name.endswith(".yaml"))
+    return tuple(found for found in (incident(name, pack) for name in identifiers) if found is not None)
+
+
+def for_rule(code: str, pack: str = BUILTIN_PACK) -> tuple[Incident, ...]:
+    """The incidents in which this rule would have found something."""
+    return tuple(found for found in all_incidents(pack) if code in found.rules)
+
+
+@cache
+def documents(pack: str = BUILTIN_PACK) -> dict[str, Document]:
+    """The documents that rules cite, by id."""
+    text = (resources.files(pack) / "sources.yaml").read_text(encoding="utf-8")
+    rows = _plain_text(f"{pack}/sources.yaml", text)
+    return {row["id"]: Document(**row) for row in rows}
+
+
+def document(identifier: str, pack: str = BUILTIN_PACK) -> Document | None:
+    """The document of this id, or None."""
+    return documents(pack).get(identifier)
+
+
+def data(identifier: str, pack: str = BUILTIN_PACK) -> Any:
+    """An incident's file as plain data, to be checked against the schema. Raises FileNotFoundError."""
+    path = resources.files(pack) / "incidents" / f"{identifier}.yaml"
+    return _plain_text(f"{pack}/incidents/{identifier}.yaml", path.read_text(encoding="utf-8"))
+
+
+def schema(pack: str = BUILTIN_PACK) -> Any:
+    """The JSON schema of incident files."""
+    import json
+
+    return json.loads((resources.files(pack) / "incidents.schema.json").read_text(encoding="utf-8"))
+
+
+@cache
+def _read(pack: str, identifier: str) -> Incident | None:
+    try:
+        row = data(identifier, pack)
+    except (FileNotFoundError, ModuleNotFoundError):
+        return None
+    row["sources"] = tuple((source["title"], source["address"]) for source in row["sources"])
+    row["visible"] = tuple(
+        Visible(condition["condition"], condition["where"], _words(condition["rules"]))
+        for condition in row.get("visible", ())
+    )
+    for name in (*_FACETS, "dates", "systems", "not_visible"):
+        row[name] = _words(row.get(name, ()))
+    known = {slot.name for slot in fields(Incident)}
+    return Incident(**{name: value for name, value in row.items() if name in known})
+
+
+def _words(values: Iterable[object]) -> tuple[str, ...]:
+    return tuple(str(value) for value in values)
+
+
+def _plain_text(name: str, text: str) -> Any:
+    composed = compose(Source(name, text))
+    if composed.problems:
+        raise ValueError(f"{composed.problems[0].place!r}: {composed.problems[0].message}")
+    return _plain(composed.documents[0].root)
+
+
+def _plain(node: Node | None) -> Any:
+    """A node of one of the pack's own files as plain data; they are flat, so that recursion is bounded."""
+    if isinstance(node, Mapping):
+        return {entry.name: _plain(entry.value) for entry in node}
+    if isinstance(node, Sequence):
+        return [_plain(value) for value in node]
+    return node.value if isinstance(node, Scalar) else None
