@@ -1,1 +1,113 @@
-"""Adapters: one module a CRD family, from object to workload, node pool or Slurm cluster."""
+"""Adapters: one module a CRD family, from object to workload, node pool or Slurm cluster.
+
+`build` sends every object of a bundle to the adapter of its group and kind. Adding a family is a module with
+`adapt(item, bundle, profile) -> Iterable[view]` and a row in `ADAPTERS`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from kube_gaplint.model.profile import Profile
+from kube_gaplint.model.workload import Workload
+
+if TYPE_CHECKING:
+    from kube_gaplint.bundle.bundle import Bundle
+    from kube_gaplint.bundle.objects import KubeObject
+
+# API group and kind to the module here that reads it. A group of "*" stands for any.
+ADAPTERS: dict[tuple[str, str], str] = {
+    ("batch", "Job"): "job",
+    ("batch", "CronJob"): "job",
+    ("", "Pod"): "job",
+    ("apps", "Deployment"): "job",
+    ("apps", "ReplicaSet"): "job",
+    ("apps", "StatefulSet"): "job",
+    ("jobset.x-k8s.io", "JobSet"): "jobset",
+    ("kubeflow.org", "PyTorchJob"): "kubeflow",
+    ("kubeflow.org", "TFJob"): "kubeflow",
+    ("kubeflow.org", "XGBoostJob"): "kubeflow",
+    ("kubeflow.org", "PaddleJob"): "kubeflow",
+    ("kubeflow.org", "JAXJob"): "kubeflow",
+    ("kubeflow.org", "MXJob"): "kubeflow",
+    ("kubeflow.org", "MPIJob"): "mpi",
+    ("trainer.kubeflow.org", "TrainJob"): "trainer",
+    ("trainer.kubeflow.org", "TrainingRuntime"): "trainer",
+    ("trainer.kubeflow.org", "ClusterTrainingRuntime"): "trainer",
+    ("batch.volcano.sh", "Job"): "volcano",
+    ("ray.io", "RayJob"): "ray",
+    ("ray.io", "RayCluster"): "ray",
+    ("ray.io", "RayService"): "ray",
+    ("leaderworkerset.x-k8s.io", "LeaderWorkerSet"): "lws",
+    ("sagemaker.amazonaws.com", "HyperPodPyTorchJob"): "hyperpod",
+    ("elastic.iml.github.io", "ElasticJob"): "elasticjob",
+    ("elastic.pytorch.org", "ElasticJob"): "elasticjob",
+    ("run.ai", "TrainingWorkload"): "runai",
+    ("run.ai", "DistributedWorkload"): "runai",
+    ("run.ai", "InteractiveWorkload"): "runai",
+    ("run.ai", "InferenceWorkload"): "runai",
+    ("run.ai", "RunaiJob"): "runai",
+    ("argoproj.io", "Workflow"): "argo",
+    ("argoproj.io", "WorkflowTemplate"): "argo",
+    ("argoproj.io", "ClusterWorkflowTemplate"): "argo",
+    ("argoproj.io", "CronWorkflow"): "argo",
+    ("tekton.dev", "Task"): "tekton",
+    ("tekton.dev", "ClusterTask"): "tekton",
+    ("tekton.dev", "TaskRun"): "tekton",
+    ("tekton.dev", "Pipeline"): "tekton",
+    ("tekton.dev", "PipelineRun"): "tekton",
+    ("training.kubedl.io", "PyTorchJob"): "kubedl",
+    ("training.kubedl.io", "TFJob"): "kubedl",
+    ("training.kubedl.io", "XGBoostJob"): "kubedl",
+    ("training.kubedl.io", "XDLJob"): "kubedl",
+    ("training.kubedl.io", "MPIJob"): "kubedl",
+    ("training.kubedl.io", "MarsJob"): "kubedl",
+    ("training.kubedl.io", "ElasticDLJob"): "kubedl",
+}
+
+# Groups whose objects hold no job of their own: unknown kinds in them are not searched for pod templates.
+_NOT_SEARCHED = frozenset({"", "apps", "batch"})
+
+
+@dataclass(slots=True)
+class Model:
+    """All views of one run, in the order of the bundle; workloads among them also by themselves."""
+
+    views: list[object] = field(default_factory=list)
+    workloads: list[Workload] = field(default_factory=list)
+
+    def add(self, view: object) -> None:
+        self.views.append(view)
+        if isinstance(view, Workload):
+            self.workloads.append(view)
+
+
+def build(bundle: Bundle, profile: Profile) -> Model:
+    """The typed views over everything in a bundle."""
+    from kube_gaplint.kinds.finish import finish
+
+    model = Model()
+    for item in bundle.objects:
+        for view in views_of(item, bundle, profile):
+            if isinstance(view, Workload):
+                finish(view, profile)
+            model.add(view)
+            if isinstance(view, Workload):
+                for process in view.processes:
+                    model.add(process)
+    return model
+
+
+def views_of(item: KubeObject, bundle: Bundle, profile: Profile) -> Iterable[object]:
+    """What one object is to the rules; nothing for kinds that say nothing of jobs and nodes."""
+    module = ADAPTERS.get((item.group, item.kind))
+    if module is None:
+        if item.group in _NOT_SEARCHED:
+            return ()
+        module = "generic"
+    adapter = import_module(f"{__name__}.{module}")
+    views: Iterable[object] = adapter.adapt(item, bundle, profile)
+    return views

@@ -67,3 +67,8 @@ def as_boolean(setting: Setting[str]) -> Setting[bool]:
         return setting
     value = {"true": True, "false": False}.get(setting.value.lower())
     return Unknown(f"{setting.value!r} is no boolean", setting.origin) if value is None else Set(value, setting.origin)
+
+
+def as_number(setting: Setting[str]) -> Setting[float]:
+    """The number that a text stands for, quantities included; unknown where it is none."""
+    return as_quantity(setting)

@@ -65,6 +65,8 @@ class Volume:
     """Whether data in it outlives the pod."""
     shared: Setting[bool]
     """Whether pods on several nodes can mount it at once."""
+    per_pod: bool = False
+    """A claim of its own for each pod, from a claim template of the controller."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,6 +173,11 @@ class Role:
     """Pods of this role in the whole workload (replicas × parallelism where a kind has both)."""
     trains: bool = True
     """Its pods take part in the collective: false for launchers, submitters and parameter-free helpers."""
+    fields: Mapping[str, Setting[str]] = field(default_factory=dict)
+    """Scalars of the part that makes this role's pods, by path: of a Job's spec (also that of a JobSet's child) its
+    `backoffLimit`, of a Kubeflow replica its `restartPolicy`, of a Volcano task its `minAvailable`."""
+    exposed: Mapping[str, object] = field(default_factory=dict)
+    """Structured parts of the same; see `model.retry`."""
 
 
 Scope: TypeAlias = Literal["container", "pod", "role", "workload", "process"]
@@ -190,6 +197,8 @@ class RestartLayer:
     origin: Origin
     on: frozenset[str] = frozenset({"failure", "eviction", "node-loss"})
     note: str = ""
+    counted_above: bool = False
+    """Its restarts spend the budget of the layer above it (a Job counts the kubelet's restarts under OnFailure)."""
 
 
 UNBOUNDED = 2**31 - 1

@@ -1,0 +1,333 @@
+"""What workloads are for, by the programs that they run, their images and their names.
+
+About half of what asks for a GPU in a batch object is not training: NCCL tests, smoke tests, `sleep infinity`,
+serving. Rules for training speak of training alone, so each purpose is recognised by what it shows.
+
+Programs are matched against the base names of a command's words and the modules of `python -m`; a row with a
+`sub` needs that word right after it. Patterns are those of fnmatch, in lower case.
+"""
+
+from __future__ import annotations
+
+from fnmatch import fnmatchcase
+from functools import lru_cache
+from itertools import pairwise
+from typing import Literal, NamedTuple
+
+Meaning = Literal["training", "benchmark", "smoke", "interactive", "inference", "evaluation"]
+
+
+class Program(NamedTuple):
+    """A program name (with the sub-command that decides) and the purpose that it shows."""
+
+    pattern: str
+    meaning: Meaning
+    sub: tuple[str, ...] = ()
+
+
+PROGRAMS: tuple[Program, ...] = (
+    # Communication, stress and storage benchmarks.
+    Program("*_perf", "benchmark"),  # nccl-tests, rccl-tests: all_reduce_perf …
+    Program("*_perf_mpi", "benchmark"),
+    Program("nccl-tests*", "benchmark"),
+    Program("nccl_tests*", "benchmark"),
+    Program("run-nccl*", "benchmark"),
+    Program("run_nccl*", "benchmark"),
+    Program("nccl-test*", "benchmark"),
+    Program("nccl_test*", "benchmark"),
+    Program("nccom-test", "benchmark"),
+    Program("osu_*", "benchmark"),
+    Program("ib_*_bw", "benchmark"),
+    Program("ib_*_lat", "benchmark"),
+    Program("dcgmi", "benchmark"),
+    Program("dcgmproftester*", "benchmark"),
+    Program("gpu_burn", "benchmark"),
+    Program("gpu-burn", "benchmark"),
+    Program("nvbandwidth", "benchmark"),
+    Program("bandwidthtest", "benchmark"),
+    Program("p2pbandwidthlatencytest", "benchmark"),
+    Program("nvloom*", "benchmark"),
+    Program("xhpl*", "benchmark"),
+    Program("hpl.sh", "benchmark"),
+    Program("hpcg*", "benchmark"),
+    Program("rvs", "benchmark"),
+    Program("sb", "benchmark", ("run", "exec")),
+    Program("hl_qual", "benchmark"),
+    Program("fio", "benchmark"),
+    Program("iperf*", "benchmark"),
+    Program("mdtest", "benchmark"),
+    Program("ior", "benchmark"),
+    Program("tf_cnn_benchmarks*", "benchmark"),
+    Program("*synthetic_benchmark*", "benchmark"),
+    Program("dlio_benchmark", "benchmark"),
+    Program("mlpstorage", "benchmark"),
+    Program("vllm", "benchmark", ("bench",)),
+    Program("genai-perf", "benchmark"),
+    Program("perf_analyzer", "benchmark"),
+    Program("aiperf", "benchmark"),
+    Program("guidellm", "benchmark"),
+    Program("inference-perf", "benchmark"),
+    # Looking at the devices.
+    Program("nvidia-smi", "smoke"),
+    Program("rocm-smi", "smoke"),
+    Program("amd-smi", "smoke"),
+    Program("hl-smi", "smoke"),
+    Program("npu-smi", "smoke"),
+    Program("xpu-smi", "smoke"),
+    Program("neuron-ls", "smoke"),
+    Program("neuron-top", "smoke"),
+    Program("tpu-info", "smoke"),
+    Program("vectoradd", "smoke"),
+    Program("devicequery", "smoke"),
+    Program("nbody", "smoke"),
+    Program("clinfo", "smoke"),
+    # Somebody works in it.
+    Program("jupyter*", "interactive"),
+    Program("start-notebook*", "interactive"),
+    Program("start-singleuser*", "interactive"),
+    Program("code-server", "interactive"),
+    Program("rstudio-server", "interactive"),
+    Program("rserver", "interactive"),
+    Program("ttyd", "interactive"),
+    Program("tensorboard", "interactive"),
+    # Serving.
+    Program("vllm", "inference", ("serve",)),
+    Program("vllm.entrypoints*", "inference"),
+    Program("sglang.launch_server", "inference"),
+    Program("sglang*", "inference"),
+    Program("tritonserver", "inference"),
+    Program("trtllm-serve", "inference"),
+    Program("trtllm-llmapi-launch", "inference"),
+    Program("text-generation-launcher", "inference"),
+    Program("text-embeddings-router", "inference"),
+    Program("lmdeploy", "inference", ("serve",)),
+    Program("llama-server", "inference"),
+    Program("ollama", "inference"),
+    Program("torchserve", "inference"),
+    Program("bentoml", "inference", ("serve",)),
+    Program("mlserver", "inference"),
+    Program("tensorflow_model_server", "inference"),
+    Program("infinity_emb", "inference"),
+    Program("fastchat.serve*", "inference"),
+    Program("dynamo", "inference", ("serve", "run")),
+    Program("dynamo.*", "inference"),
+    Program("serve", "inference", ("run", "deploy")),
+    Program("uvicorn", "inference"),
+    Program("gunicorn", "inference"),
+    Program("streamlit", "inference"),
+    Program("gradio", "inference"),
+    # Evaluation.
+    Program("lm_eval*", "evaluation"),
+    Program("lm-eval*", "evaluation"),
+    Program("lighteval*", "evaluation"),
+    Program("opencompass*", "evaluation"),
+    Program("evalplus*", "evaluation"),
+    Program("bigcode_eval*", "evaluation"),
+    Program("helm-run", "evaluation"),
+    Program("inspect", "evaluation", ("eval",)),
+    # Training tools.
+    Program("llamafactory-cli", "training", ("train",)),
+    Program("llamafactory-cli", "inference", ("api", "chat", "webchat", "webui")),
+    Program("axolotl", "training", ("train", "finetune", "preprocess")),
+    Program("axolotl.cli.train", "training"),
+    Program("swift", "training", ("sft", "pt", "rlhf")),
+    Program("tune", "training", ("run",)),
+    Program("litgpt", "training", ("pretrain", "finetune", "finetune_full", "finetune_lora")),
+    Program("trl", "training", ("sft", "dpo", "grpo", "kto", "rloo", "reward")),
+    Program("nemo", "training", ("llm",)),
+    Program("composer", "training"),
+    Program("maxtext.train", "training"),
+    Program("verl.trainer*", "training"),
+    Program("openrlhf.cli.train*", "training"),
+    Program("fairseq-train", "training"),
+    Program("fairseq-hydra-train", "training"),
+    Program("metaseq*", "training"),
+    Program("run_clm*.py", "training"),
+    Program("run_mlm*.py", "training"),
+    Program("run_plm*.py", "training"),
+    Program("run_glue*.py", "training"),
+    Program("run_qa*.py", "training"),
+    Program("run_squad*.py", "training"),
+    Program("run_translation*.py", "training"),
+    Program("run_summarization*.py", "training"),
+    Program("run_speech_recognition*.py", "training"),
+    Program("pretrain_*.py", "training"),
+    Program("tools.train*", "training"),
+)
+
+LAUNCHERS: tuple[Program, ...] = (
+    Program("torchrun", "training"),
+    Program("torchrun-*", "training"),
+    Program("torch.distributed.run", "training"),
+    Program("torch.distributed.launch", "training"),
+    Program("torch.distributed.elastic*", "training"),
+    Program("torchx*", "training"),
+    Program("deepspeed", "training"),
+    Program("accelerate", "training", ("launch",)),
+    Program("accelerate.commands.launch", "training"),
+    Program("horovodrun", "training"),
+    Program("colossalai", "training", ("run",)),
+    Program("ft_launcher", "training"),
+    Program("hyperpodrun", "training"),
+    Program("dlrover-run", "training"),
+    Program("paddle.distributed.launch", "training"),
+    Program("bagua.distributed.*", "training"),
+    Program("oneflow.distributed.launch", "training"),
+    Program("msrun", "training"),
+    Program("fleetrun", "training"),
+    Program("neuron_parallel_compile", "training"),
+)
+"""Launchers of distributed training: what they start is training, unless the program's own name says otherwise."""
+
+# Words in a script's name, by what they show. The first row that shares a word with the name decides.
+WORDS: tuple[tuple[Meaning, frozenset[str]], ...] = (
+    ("benchmark", frozenset({"bench", "benchmark", "benchmarks", "benchmarking", "perf", "allreduce", "nccl", "burn"})),
+    (
+        "training",
+        frozenset({
+            "train", "trainer", "training", "pretrain", "pretraining", "finetune", "finetuning", "tuning", "sft", "dpo",
+            "grpo", "ppo", "rlhf", "kto", "lora", "qlora", "distill", "distillation", "learner", "fit", "dreambooth",
+        }),
+    ),
+    ("evaluation", frozenset({"eval", "evals", "evaluate", "evaluation", "evaluator"})),
+    ("inference", frozenset({"serve", "server", "serving", "infer", "inference", "predict", "generate", "generation"})),
+    (
+        "training",
+        frozenset({
+            "mnist", "imagenet", "cifar", "cifar10", "resnet", "resnet50", "bert", "llama", "gpt", "gpt2", "gpt3",
+            "fsdp", "ddp", "megatron", "maxtext", "diffusion", "unet", "nanogpt",
+        }),
+    ),
+)  # fmt: skip
+
+# Both words together: fine-tune, pre-train.
+_PAIRS = {("fine", "tune"): "finetune", ("fine", "tuning"): "finetuning", ("pre", "train"): "pretrain",
+          ("pre", "training"): "pretraining"}  # fmt: skip
+
+
+class Image(NamedTuple):
+    """An image repository (pattern over the name without registry digest and tag) and the purpose that it shows."""
+
+    pattern: str
+    meaning: Meaning
+
+
+IMAGES: tuple[Image, ...] = (
+    Image("*vllm-openai*", "inference"),
+    Image("*vllm/vllm*", "inference"),
+    Image("*llm-d*", "inference"),
+    Image("*text-generation-inference*", "inference"),
+    Image("*text-embeddings-inference*", "inference"),
+    Image("*tritonserver*", "inference"),
+    Image("*sglang*", "inference"),
+    Image("*ollama/ollama*", "inference"),
+    Image("*torchserve*", "inference"),
+    Image("*nvcr.io/nim/*", "inference"),
+    Image("*openvino/model_server*", "inference"),
+    Image("*tensorflow/serving*", "inference"),
+    Image("*llama.cpp*", "inference"),
+    Image("*lmdeploy*", "inference"),
+    Image("*kserve/*server*", "inference"),
+    Image("*djl-serving*", "inference"),
+    Image("*djl-inference*", "inference"),
+    Image("*-inference", "inference"),
+    Image("*nccl-test*", "benchmark"),
+    Image("*rccl-test*", "benchmark"),
+    Image("*nccl-plugin*-test*", "benchmark"),
+    Image("*gpu-burn*", "benchmark"),
+    Image("*gpu_burn*", "benchmark"),
+    Image("*hpc-benchmarks*", "benchmark"),
+    Image("*osu-benchmark*", "benchmark"),
+    Image("*osu-micro-benchmark*", "benchmark"),
+    Image("*tensorflow-benchmarks*", "benchmark"),
+    Image("*tf-benchmark*", "benchmark"),
+    Image("*mpioperator/mpi-pi*", "benchmark"),
+    Image("*cloud-native/dcgm*", "benchmark"),
+    Image("*cuda-sample*", "smoke"),
+    Image("*cuda-vector-add*", "smoke"),
+    Image("*vectoradd*", "smoke"),
+    Image("*k8s/samples*", "smoke"),
+    Image("*gpu-operator-validator*", "smoke"),
+    Image("*jupyter*", "interactive"),
+    Image("*notebook*", "interactive"),
+    Image("*code-server*", "interactive"),
+    Image("*-train", "training"),
+    Image("*-training", "training"),
+    Image("*/train", "training"),
+    Image("*/training", "training"),
+    Image("*-trainer", "training"),
+    Image("*/trainer", "training"),
+    Image("*finetun*", "training"),
+    Image("*fine-tun*", "training"),
+    Image("*pytorch-mnist*", "training"),
+    Image("*pytorch-dist-mnist*", "training"),
+    Image("*axolotl*", "training"),
+    Image("*llamafactory*", "training"),
+    Image("*maxtext*", "training"),
+    Image("*nvidia/nemo*", "training"),
+    Image("*megatron*", "training"),
+)
+
+# Kinds that exist to train. With accelerators, or where those cannot be seen, their objects are training.
+TRAINING_KINDS = frozenset({
+    ("kubeflow.org", "PyTorchJob"), ("kubeflow.org", "TFJob"), ("kubeflow.org", "XGBoostJob"),
+    ("kubeflow.org", "PaddleJob"), ("kubeflow.org", "JAXJob"), ("kubeflow.org", "MXJob"), ("kubeflow.org", "MPIJob"),
+    ("trainer.kubeflow.org", "TrainJob"), ("sagemaker.amazonaws.com", "HyperPodPyTorchJob"),
+    ("elastic.iml.github.io", "ElasticJob"), ("elastic.pytorch.org", "ElasticJob"), ("run.ai", "TrainingWorkload"),
+    ("run.ai", "DistributedWorkload"), ("training.kubedl.io", "PyTorchJob"), ("training.kubedl.io", "TFJob"),
+    ("training.kubedl.io", "XGBoostJob"), ("training.kubedl.io", "XDLJob"), ("training.kubedl.io", "MPIJob"),
+    ("training.kubedl.io", "ElasticDLJob"),
+})  # fmt: skip
+
+SERVING_KINDS = frozenset({
+    ("ray.io", "RayService"), ("serving.kserve.io", "InferenceService"), ("serving.kserve.io", "LLMInferenceService"),
+    ("run.ai", "InferenceWorkload"), ("serving.knative.dev", "Service"), ("apps.nvidia.com", "NIMService"),
+    ("machinelearning.seldon.io", "SeldonDeployment"), ("nvidia.com", "DynamoGraphDeployment"),
+})  # fmt: skip
+
+INTERACTIVE_KINDS = frozenset({("run.ai", "InteractiveWorkload"), ("kubeflow.org", "Notebook")})
+
+# Programs with which an image's arguments begin when they are a whole command.
+PROGRAMS_AS_ARGUMENTS = frozenset({
+    "bash", "sh", "dash", "zsh", "ash", "env", "exec", "tini", "dumb-init", "torchrun", "deepspeed", "accelerate",
+    "mpirun", "mpiexec", "horovodrun", "composer", "srun", "ray", "vllm", "sleep", "tail", "nvidia-smi", "jupyter",
+    "cp", "hyperpodrun", "ft_launcher", "colossalai", "llamafactory-cli", "axolotl", "tune", "litgpt", "swift", "trl",
+    "all_reduce_perf", "uv", "poetry", "conda", "pip", "git", "curl", "wget", "cat", "echo", "ls", "make", "node",
+})  # fmt: skip
+
+
+@lru_cache(maxsize=4096)
+def program(name: str, following: str = "") -> tuple[Meaning, bool] | None:
+    """What a program shows, and whether it is a mere launcher; None where its name tells nothing."""
+    name = name.lower()
+    for row in PROGRAMS:
+        if fnmatchcase(name, row.pattern) and (not row.sub or following.lower() in row.sub):
+            return row.meaning, False
+    for row in LAUNCHERS:
+        if fnmatchcase(name, row.pattern) and (not row.sub or following.lower() in row.sub):
+            return row.meaning, True
+    return None
+
+
+@lru_cache(maxsize=4096)
+def script(name: str) -> Meaning | None:
+    """What the words in a script's or module's name show: `pretrain_gpt.py`, `pkg.train`, `run-eval.sh`."""
+    words = words_of(name)
+    return next((meaning for meaning, marks in WORDS if marks.intersection(words)), None)
+
+
+def words_of(name: str) -> tuple[str, ...]:
+    """The lower-case words of a name, split at everything that is neither a letter nor a digit."""
+    plain = "".join(character if character.isalnum() else " " for character in name.lower()).split()
+    pairs = [_PAIRS[pair] for pair in pairwise(plain) if pair in _PAIRS]
+    return (*plain, *pairs)
+
+
+@lru_cache(maxsize=1024)
+def image(name: str) -> Meaning | None:
+    """What an image shows by its repository."""
+    repository = name.split("@", 1)[0].lower()
+    last = repository.rsplit("/", 1)[-1]
+    if ":" in last:
+        repository = repository[: repository.rindex(":")]
+    return next((row.meaning for row in IMAGES if fnmatchcase(repository, row.pattern)), None)

@@ -1,0 +1,53 @@
+"""What shows that the pods of a job are started all together or not at all.
+
+Sources: facts of Kubernetes objects, sections A3, A6, A10, A12 and C; documentation of the schedulers.
+"""
+
+from __future__ import annotations
+
+# schedulerName values of schedulers that gang-schedule the jobs which they know.
+GANG_SCHEDULERS: dict[str, str] = {
+    "volcano": "Volcano",
+    "kai-scheduler": "KAI",
+    "runai-scheduler": "Run:ai",
+    "scheduler-plugins-scheduler": "scheduler-plugins",
+    "coscheduler": "coscheduling",
+    "coscheduling": "coscheduling",
+    "gang-scheduler": "coscheduling",
+    "kube-batch": "kube-batch",
+    "koord-scheduler": "Koordinator",
+    "godel-scheduler": "Gödel",
+    "tke-scheduler": "TKE batch scheduler",
+    "vc-scheduler": "Volcano",
+    "slurm-bridge-scheduler": "slurm-bridge",
+    "slurm-bridge": "slurm-bridge",
+    "yunikorn": "YuniKorn",
+}
+
+# Schedulers that place pods one by one.
+SINGLE_SCHEDULERS = frozenset({"default-scheduler", "gke.io/optimize-utilization-scheduler", "linear-scheduler"})
+
+# Labels on the job (or on its outer owner) by which a queue admits all of its pods together.
+QUEUE_LABELS: dict[str, str] = {
+    "kueue.x-k8s.io/queue-name": "Kueue",
+    "kai.scheduler/queue": "KAI",
+    "runai/queue": "Run:ai",
+}
+
+# Labels and annotations of pods that name the group which they belong to.
+POD_GROUP_KEYS: dict[str, str] = {
+    "scheduling.x-k8s.io/pod-group": "coscheduling",
+    "pod-group.scheduling.sigs.k8s.io": "coscheduling",
+    "pod-group.scheduling.sigs.k8s.io/name": "coscheduling",
+    "scheduling.k8s.io/group-name": "PodGroup",
+    "scheduling.volcano.sh/group-name": "Volcano",
+    "volcano.sh/group-name": "Volcano",
+    "kueue.x-k8s.io/pod-group-name": "Kueue",
+    "yunikorn.apache.org/task-group-name": "YuniKorn",
+    "yunikorn.apache.org/task-groups": "YuniKorn",
+    "gang.scheduling.koordinator.sh/name": "Koordinator",
+    "pod-group-name": "Run:ai",
+    "kai.scheduler/queue": "KAI",
+    "runai/queue": "Run:ai",
+    "slurmjob.slinky.slurm.net/job-name": "slurm-bridge",
+}

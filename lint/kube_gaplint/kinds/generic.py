@@ -1,0 +1,116 @@
+"""Objects of unknown kinds that hold pod templates: claimed only as far as it can be proven.
+
+A pod template is a mapping with `spec.containers`, or a mapping with `containers` of its own, whose containers have an
+image or a command. Which controller stands behind it is not known, so restarts, counts and defaults are unknown; what
+the template itself says is judged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kube_gaplint.bundle.bundle import Bundle
+from kube_gaplint.bundle.objects import KubeObject
+from kube_gaplint.kinds.assembly import assemble
+from kube_gaplint.kinds.context import Context
+from kube_gaplint.kinds.fields import Part
+from kube_gaplint.kinds.pods import Making, read_pod
+from kube_gaplint.model.profile import Profile
+from kube_gaplint.model.setting import Set, Setting, Unknown
+from kube_gaplint.model.workload import RestartLayer, Role, Workload
+from kube_gaplint.text import nodes
+from kube_gaplint.text.nodes import Sequence
+
+_DEEPEST = 24
+_MOST_PARTS = 20_000
+_MOST_TEMPLATES = 50
+
+# Kinds that hold containers or whole templates and start no pods of their own.
+NO_WORKLOADS = frozenset({
+    "CustomResourceDefinition", "ConfigMap", "Secret", "PodTemplate", "Kustomization", "Component", "Application",
+    "ApplicationSet", "HelmRelease", "HelmChart", "ClusterPolicy", "NicClusterPolicy", "NVIDIADriver", "List",
+    "ValidatingAdmissionPolicy", "MutatingAdmissionPolicy", "ConstraintTemplate", "Policy", "AppWrapper", "Workload",
+    "PodGroup", "ClusterQueue", "LocalQueue", "ResourceFlavor", "NodePool", "EC2NodeClass", "NodeSet", "SlurmCluster",
+    "Controller", "LoginSet", "Accounting", "RestApi", "Prometheus", "Alertmanager", "PodMonitor", "ServiceMonitor",
+    "KubeadmConfig", "KubeadmConfigTemplate", "MachineConfig", "DaemonSet", "ClusterServiceVersion", "Plan", "Model",
+    "NodeConfigurator", "ActiveCheck", "JailedConfig", "Template", "ManifestWork", "Object", "PrometheusRule",
+})  # fmt: skip
+
+
+def adapt(item: KubeObject, bundle: Bundle, profile: Profile) -> Iterator[Workload]:
+    if item.kind in NO_WORKLOADS:
+        return
+    context = Context(bundle, item, profile)
+    found = pod_templates(context.root.at("spec"))
+    if not found:
+        return
+    unseen = f"what {item.kind} does with its pods is not known"
+    roles = []
+    for path, template, holder in found:
+        replicas: Setting[int] = holder.integer("replicas")
+        if not isinstance(replicas, Set):
+            replicas = Unknown(f"how many pods {item.kind} makes is not known", template.origin)
+        restart = template.string("spec", "restartPolicy")
+        if not isinstance(restart, Set):
+            restart = Unknown(unseen, template.origin)
+        making = Making(restart_policy=restart, unseen=unseen)
+        roles.append(Role(path.rpartition(".")[2], template.origin, read_pod(template, context, making), replicas))
+    if not any(container.accelerators for role in roles for container in role.pod.containers):
+        return
+    origin = context.origin
+    layer = RestartLayer(item.kind, "workload", Unknown(unseen, origin), origin)
+    yield assemble(
+        context,
+        roles,
+        [layer],
+        nodes=Unknown(unseen, origin),
+        gang=Unknown(unseen, origin),
+        elastic=Unknown(unseen, origin),
+    )
+
+
+def pod_templates(root: Part) -> list[tuple[str, Part, Part]]:
+    """Pod templates below a part as (path, template, the mapping that holds it), in document order.
+
+    A pod spec that stands without a template around it (`podSpec: {containers: …}`) counts as a template of its own.
+    """
+    found: list[tuple[str, Part, Part]] = []
+    stack: list[tuple[str, Part, Part, int]] = [("spec", root, root, 0)]
+    left = _MOST_PARTS
+    while stack and left > 0 and len(found) < _MOST_TEMPLATES:
+        path, part, holder, depth = stack.pop()
+        left -= 1
+        if depth > _DEEPEST:
+            continue
+        if _is_pod_spec(part.at("spec")):
+            found.append((path, part, holder))
+            continue
+        if _is_pod_spec(part):
+            found.append((path, _as_template(part), holder))
+            continue
+        below: list[tuple[str, Part, Part, int]] = []
+        for name, child in part.entries():
+            below.append((f"{path}.{name}", child, part, depth + 1))
+        for index, child in enumerate(part.items()):
+            below.append((f"{path}[{child.text('name') or index}]", child, part, depth + 1))
+        stack.extend(reversed(below))
+    return found
+
+
+def _is_pod_spec(part: Part) -> bool:
+    containers = part.at("containers")
+    if not isinstance(containers.node, Sequence) or not containers.items():
+        return False
+    return all(
+        isinstance(item.node, nodes.Mapping) and (item.at("image").present or item.at("command").present)
+        for item in containers.items()
+    )
+
+
+def _as_template(spec: Part) -> Part:
+    """A template around a bare pod spec; its nodes stay those of the file."""
+    node = spec.node
+    assert node is not None
+    key = nodes.Scalar(node.source, node.span, "spec", "spec")
+    template = nodes.Mapping(node.source, node.span, entries=[nodes.Entry(key, node)])
+    return Part(template, spec.place, spec.home, spec.chain)

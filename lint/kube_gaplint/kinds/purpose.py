@@ -1,0 +1,233 @@
+"""What a workload is for: training must be recognised positively, everything else keeps rules for training away."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+
+from kube_gaplint.facts import accelerators as devices
+from kube_gaplint.facts import purposes
+from kube_gaplint.facts.purposes import Meaning
+from kube_gaplint.model.command import Command
+from kube_gaplint.model.setting import Set, Unknown
+from kube_gaplint.model.workload import Classified, Container, Role, Workload
+
+_MOST_WORDS = 200
+_SHELL_NOISE = frozenset({"echo", "printf", "export", "cd", "mkdir", "set", "ls", "cat", "source", ".", "test", "["})
+
+
+@dataclass(frozen=True, slots=True)
+class _Hint:
+    """One sign of a purpose. `strength`: 3 the program itself, 2 its launcher or framework, 1 an image, 0 a name."""
+
+    meaning: Meaning
+    reason: str
+    strength: int
+
+
+def classify(workload: Workload) -> Classified:
+    """The purpose of a workload, with the reason for it."""
+    group = workload.subject.api_version.rpartition("/")[0]
+    kind = (group, workload.subject.kind)
+    if kind in purposes.SERVING_KINDS:
+        return Classified("inference", f"{workload.subject.kind} serves")
+    if kind in purposes.INTERACTIVE_KINDS:
+        return Classified("interactive", f"{workload.subject.kind} is for people")
+    roles = _judged(workload)
+    hints = [hint for role in roles for container in _main(role) for hint in _hints(container)]
+    hints.extend(_of_processes(workload))
+    best = _decide(hints)
+    accelerated = _accelerated(workload)
+    if best is not None and best.meaning != "training":
+        if accelerated is False and best.meaning in ("smoke", "interactive", "evaluation"):
+            return Classified("cpu", "no accelerator is asked for")
+        return Classified(best.meaning, best.reason)
+    if accelerated is False and not _on_gpu_anyway(roles):
+        return Classified("cpu", "no accelerator is asked for")
+    if best is not None and best.strength > 0:
+        return Classified("training", best.reason)
+    holder = _holder(roles)
+    if holder is not None:
+        return Classified("interactive", holder)
+    if kind in purposes.TRAINING_KINDS:
+        return Classified("training", f"{workload.subject.kind} with accelerators")
+    named = _by_name(workload)
+    if named is not None and workload.subject.kind not in ("Deployment", "StatefulSet", "ReplicaSet"):
+        return Classified(named.meaning, named.reason)
+    if best is not None:
+        return Classified("training", best.reason)
+    return Classified("unknown", "neither its programs nor its image tell what it is for")
+
+
+def _judged(workload: Workload) -> list[Role]:
+    """The roles whose programs decide: those that train; launchers too, for they name the program."""
+    training = [role for role in workload.roles if role.trains]
+    others = [role for role in workload.roles if not role.trains]
+    return [*training, *others]
+
+
+def _main(role: Role) -> list[Container]:
+    """The containers with accelerators; all where none has any (a launcher)."""
+    accelerated = [container for container in role.pod.containers if container.accelerators]
+    return accelerated or list(role.pod.containers)
+
+
+def _hints(container: Container) -> Iterator[_Hint]:
+    for command in container.commands:
+        yield from _of_command(command)
+    if isinstance(container.image, Set):
+        meaning = purposes.image(container.image.value)
+        if meaning is not None:
+            yield _Hint(meaning, f"image {container.image.value}", 1)
+
+
+def _of_command(command: Command) -> Iterator[_Hint]:
+    """What a command's words show. Options and their values are no programs, except the module of `-m`."""
+    if command.name in _SHELL_NOISE:
+        return
+    texts = [word.known or word.prefix for word in command.words[:_MOST_WORDS]]
+    for index, text in enumerate(texts):
+        if not text or text.startswith("-") or len(text) > 200:
+            continue
+        name = text.rsplit("/", 1)[-1]
+        following = texts[index + 1] if index + 1 < len(texts) else ""
+        found = purposes.program(name, following)
+        if found is not None:
+            meaning, launcher = found
+            yield _Hint(meaning, f"it runs {name}", 2 if launcher else 3)
+            continue
+        module = index > 0 and texts[index - 1] == "-m"
+        if module or name.endswith((".py", ".sh")):
+            meaning_of_name = purposes.script(name)
+            if meaning_of_name is not None:
+                yield _Hint(meaning_of_name, f"it runs {name}", 3)
+
+
+def _of_processes(workload: Workload) -> Iterator[_Hint]:
+    for process in workload.processes:
+        if process.framework is not None:
+            yield _Hint("training", f"{process.framework.title} runs in it", 2)
+
+
+def _decide(hints: list[_Hint]) -> _Hint | None:
+    """The strongest hint. A training program beats what runs beside it (a preflight NCCL test, `nvidia-smi`)."""
+    order: tuple[Meaning, ...] = ("training", "benchmark", "inference", "evaluation", "interactive", "smoke")
+    for strength in (3, 2, 1, 0):
+        found = [hint for hint in hints if hint.strength == strength]
+        strong = [hint for hint in found if hint.meaning != "smoke"]
+        for meaning in order:
+            hint = next((hint for hint in (strong or found) if hint.meaning == meaning), None)
+            if hint is not None:
+                if meaning == "smoke" and any(other.strength == 2 for other in hints):
+                    break
+                return hint
+    return None
+
+
+def _accelerated(workload: Workload) -> bool | None:
+    """Whether any pod has accelerators; None where that cannot be seen."""
+    seen_all = bool(workload.roles)
+    for role in workload.roles:
+        for container in (*role.pod.containers, *role.pod.init_containers):
+            count = container.accelerator_count
+            if isinstance(count, Set):
+                return True
+            if isinstance(count, Unknown):
+                seen_all = False
+        if role.pod.overrides_unknown:
+            seen_all = False
+    if isinstance(workload.accelerators_per_node, Set) and workload.accelerators_per_node.value:
+        return True
+    return False if seen_all else None
+
+
+_GPU_VARIABLES = ("NVIDIA_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES", "NCCL_")
+
+
+def _on_gpu_anyway(roles: list[Role]) -> bool:
+    """Whether a pod without an accelerator in its resources runs on some all the same."""
+    for role in roles:
+        runtime = role.pod.fields.get("runtimeClassName")
+        if isinstance(runtime, Set) and "nvidia" in runtime.value:
+            return True
+        if any(devices.selects(label) for label in role.pod.node_selector):
+            return True
+        for container in role.pod.containers:
+            for name in container.environment:
+                value = container.environment.get(name)
+                if name.startswith(_GPU_VARIABLES) and not (
+                    isinstance(value, Set) and value.value in ("", "none", "void", "-1")
+                ):
+                    return True
+            if any(_wants_gpus(command) for command in container.commands):
+                return True
+    return False
+
+
+def _wants_gpus(command: Command) -> bool:
+    """Whether a launcher's own arguments start processes on GPUs: several a node, or NCCL by name."""
+    texts = [word.known or "" for word in command.words[:_MOST_WORDS]]
+    names = {text.rsplit("/", 1)[-1] for text in texts}
+    if "deepspeed" in names:
+        return True
+    flat = " ".join(texts).replace("=", " ").replace("_", "-").lower().split(" ")
+    for name, value in pairwise(flat):
+        if name == "--nproc-per-node" and value in ("gpu", "auto", "4", "8", "16"):
+            return True
+        if "backend" in name and value == "nccl":
+            return True
+    return False
+
+
+def _holder(roles: list[Role]) -> str | None:
+    """Why a workload only holds its devices for somebody: every container with accelerators sleeps or waits."""
+    reason = None
+    for role in roles:
+        for container in _main(role):
+            if not container.accelerators:
+                continue
+            idle = _idles(container)
+            if idle is None:
+                return None
+            reason = idle
+    return reason
+
+
+def _idles(container: Container) -> str | None:
+    commands = [command for command in container.commands if command.name not in _SHELL_NOISE]
+    if not commands:
+        return None
+    for command in commands:
+        texts = [word.known or "" for word in command.words]
+        name = command.name
+        waits = (
+            (name == "sleep" and len(texts) > 1)
+            or (name == "tail" and "-f" in texts and "/dev/null" in texts)
+            or (name in ("sshd", "service", "while", "true", ":", "pause", "wait", "trap", "tail", "exec"))
+            or (name in ("bash", "sh") and len(texts) == 1)
+        )
+        if not waits:
+            return None
+    return f"container {container.name} only runs {' '.join(word.shown for word in commands[-1].words)[:60]}"
+
+
+_NAME_WORDS: tuple[tuple[Meaning, frozenset[str]], ...] = (
+    ("benchmark", frozenset({"bench", "benchmark", "benchmarks", "perf", "nccl", "rccl", "burn", "osu", "dcgm"})),
+    ("smoke", frozenset({"smoke", "vectoradd", "smi"})),
+    ("interactive", frozenset({"notebook", "jupyter", "dev", "devbox", "workspace", "debug", "interactive", "shell"})),
+    ("evaluation", frozenset({"eval", "evaluate", "evaluation"})),
+    ("inference", frozenset({"inference", "infer", "serve", "serving", "server", "vllm", "triton"})),
+    (
+        "training",
+        frozenset({"train", "trainer", "training", "pretrain", "pretraining", "finetune", "finetuning", "sft"}),
+    ),
+)
+
+
+def _by_name(workload: Workload) -> _Hint | None:
+    words = purposes.words_of(workload.subject.name)
+    for meaning, marks in _NAME_WORDS:
+        if marks.intersection(words):
+            return _Hint(meaning, f"its name {workload.subject.name}", 0)
+    return None

@@ -1,0 +1,82 @@
+"""Rules by which controllers react to failures, as rules of gaplint read them.
+
+| on | key | value |
+|---|---|---|
+| Role | `pod_failure_policy` | tuple of `PodFailureRule` (Job, child Job of a JobSet); missing without a policy |
+| Role | `policies` | tuple of `LifecyclePolicy` of a Volcano task |
+| Workload | `failure_rules` | tuple of `JobSetRule` |
+| Workload | `policies` | tuple of `LifecyclePolicy` of a Volcano Job |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeVar
+
+from kube_gaplint.model.setting import Origin, Setting
+
+if TYPE_CHECKING:
+    from kube_gaplint.model.workload import Role, Workload
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class PodFailureRule:
+    """A rule of a Job's podFailurePolicy. `exit_operator` is empty and `conditions` holds types, or the reverse."""
+
+    action: Setting[str]
+    exit_operator: str
+    exit_codes: Setting[tuple[str, ...]]
+    conditions: tuple[str, ...]
+    origin: Origin
+
+
+@dataclass(frozen=True, slots=True)
+class JobSetRule:
+    """A rule of a JobSet's failurePolicy. Empty `reasons` and `targets` match every failure of every child."""
+
+    name: str
+    action: Setting[str]
+    reasons: tuple[str, ...]
+    targets: tuple[str, ...]
+    origin: Origin
+
+    @property
+    def ignores_budget(self) -> bool:
+        """Whether its restarts do not count towards maxRestarts."""
+        return getattr(self.action, "value", "") in (
+            "RestartJobSetAndIgnoreMaxRestarts",
+            "RestartJobAndIgnoreMaxRestarts",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class LifecyclePolicy:
+    """A policy of a Volcano Job or task: what is done on which events. `events` is empty for one by exit code."""
+
+    events: tuple[str, ...]
+    action: Setting[str]
+    exit_code: Setting[int]
+    origin: Origin
+
+
+def _tuple_of(exposed: Mapping[str, object], key: str, kind: type[T]) -> tuple[T, ...]:
+    found = exposed.get(key)
+    return tuple(item for item in found if isinstance(item, kind)) if isinstance(found, tuple) else ()
+
+
+def pod_failure_policy(role: Role) -> tuple[PodFailureRule, ...] | None:
+    """The rules of the role's podFailurePolicy; None where there is no policy at all."""
+    return (
+        _tuple_of(role.exposed, "pod_failure_policy", PodFailureRule) if "pod_failure_policy" in role.exposed else None
+    )
+
+
+def failure_rules(workload: Workload) -> tuple[JobSetRule, ...]:
+    return _tuple_of(workload.exposed, "failure_rules", JobSetRule)
+
+
+def policies(part: Workload | Role) -> tuple[LifecyclePolicy, ...]:
+    return _tuple_of(part.exposed, "policies", LifecyclePolicy)
