@@ -288,9 +288,9 @@ def _lint(request: Request) -> Report:
 
 
 def _incident(identifier: str) -> IncidentView | None:
-    from kube_gaplint import registry
+    from kube_gaplint import incidents
 
-    return registry.incident(identifier)
+    return incidents.incident(identifier)
 
 
 def _write_files(outputs: tuple[OutputFile, ...], report: Report, options: RenderOptions) -> None:

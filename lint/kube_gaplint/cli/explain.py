@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kube_gaplint import registry
+from kube_gaplint import incidents, registry
 from kube_gaplint.cli import console
 from kube_gaplint.cli.app import CONTEXT
 from kube_gaplint.cli.rules import rule_table, unknown
 from kube_gaplint.cli.types import Grouped, GroupedCommand, Near
-from kube_gaplint.report.layout import Palette, hanging
-from kube_gaplint.report.page import page_lines
+from kube_gaplint.report.layout import Palette, hanging, wrapped
+from kube_gaplint.report.page import incident_head, incident_lines, page_lines
 
 if TYPE_CHECKING:
     from kube_gaplint.rule import Rule
@@ -25,10 +25,10 @@ gaplint explain IL-0125                    an incident
 gaplint explain CKPT                       the rules of a family"""
 _WIDEST = 100
 _EVIDENCE = {
-    "direct": "an incident shows this very condition",
-    "derived": "it follows from an incident and from how the software behaves",
-    "thin": "one report, not confirmed elsewhere",
-    "facts": "it follows from how the software reads the setting",
+    "direct": "Direct: an incident shows this very condition",
+    "derived": "Derived: it follows from an incident and from how the software behaves",
+    "thin": "Thin: it rests on a single report",
+    "facts": "Facts: it follows from how the software reads the setting",
 }
 
 
@@ -53,38 +53,37 @@ def command(topics: tuple[str, ...], color: str) -> int:
 
 
 def _page(topic: str, columns: int, palette: Palette) -> str:
-    if registry.incident(topic) is not None:
-        return "".join(f"{line}\n" for line in incident_lines(topic, columns, palette))
+    incident = incidents.incident(topic)
+    if incident is not None:
+        return _text(incident_lines(incident, columns, palette))
     try:
         codes = registry.resolve(topic)
     except registry.UnknownSelector as problem:
         raise unknown(problem, "rule, family or incident") from problem
-    if len(codes) > 1 or codes[0] != topic.upper() != registry.info(codes[0]).name.upper():
-        return rule_table([registry.info(code) for code in codes], color=palette.on)
-    return "".join(f"{line}\n" for line in rule_lines(registry.load(codes[0]), columns, palette))
+    rows = [registry.info(code) for code in codes]
+    if topic.upper() == rows[0].family:
+        return rule_table(rows, color=palette.on)
+    return _text(rule_lines(registry.load(codes[0]), columns, palette))
 
 
 def rule_lines(rule: Rule, columns: int, palette: Palette) -> list[str]:
     """A rule's page with its head and its evidence."""
     head = palette.severity(rule.severity, f"{rule.code} {rule.name}")
-    lines = [f"{head}  {palette.dim(f'{rule.severity}, since {rule.since}')}", ""]
+    lines = [f"{head}  {palette.dim(f'{rule.severity}, since {rule.since}')}"]
     lines += page_lines(rule.page, columns, palette)
-    lines += ["", palette.bold("Evidence"), *hanging("", _EVIDENCE[rule.evidence_kind], columns, indent=2)]
+    lines += ["", palette.bold("Evidence")]
+    lines += [f"  {line}" for line in wrapped(f"{_EVIDENCE[rule.evidence_kind]}.", columns - 2)]
     for identifier in rule.evidence:
-        lines += incident_lines(identifier, columns, palette, indent=2)
-    for source in rule.sources:
-        lines += hanging("- ", source, columns, indent=2)
+        incident = incidents.incident(identifier)
+        lines += [f"  {identifier}"] if incident is None else incident_head(incident, columns, palette, indent=2)
+    for identifier in rule.sources:
+        document = incidents.document(identifier)
+        if document is None:
+            lines += hanging("", identifier, columns, indent=2)
+        else:
+            lines += [*hanging("", document.title, columns, indent=2), f"    {document.address}"]
     return lines
 
 
-def incident_lines(identifier: str, columns: int, palette: Palette, *, indent: int = 0) -> list[str]:
-    """An incident: what happened, to whom, and where it can be read."""
-    incident = registry.incident(identifier)
-    if incident is None:
-        return [f"{'':{indent}}- {identifier}"]
-    title = f"{incident.title} ({incident.organisation}, {incident.year})"
-    first, *rest = hanging(f"{incident.id} ", title, columns, indent=indent)
-    lines = [first.replace(incident.id, palette.bold(incident.id), 1), *rest]
-    for name, address in incident.sources:
-        lines += hanging("- ", f"{name} {address}", columns, indent=indent + 2)
-    return lines
+def _text(lines: list[str]) -> str:
+    return "".join(f"{line}\n" for line in lines)
