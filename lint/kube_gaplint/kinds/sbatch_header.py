@@ -265,4 +265,5 @@ def _value(text: str, place: Place) -> Setting[str]:
 
 
 def _directive(name: str, value: Setting[str], place: Place, line: Place, problem: str) -> Directive:
-    return Directive(sbatch.canonical(name), value, place, line, in_force=not problem, problem=problem)
+    shown = "" if problem == LATER_COMPONENT else problem
+    return Directive(sbatch.canonical(name), value, place, line, in_force=not problem, problem=shown)

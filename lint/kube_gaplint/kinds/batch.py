@@ -1,0 +1,454 @@
+"""Batch scripts of Slurm: files, and values of ConfigMaps.
+
+The environment of a batch script is the submitter's (`--export=ALL` is sbatch's default). A variable that the script
+reads without setting it is therefore unknown. One that it neither reads nor sets is taken as absent: nobody sets NCCL's
+variables in a login shell and relies on it, and what a sourced file does opens the environment. Source rows: k8s.md B5.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+from kube_gaplint.bundle.bundle import Bundle, ScriptFile
+from kube_gaplint.bundle.objects import KubeObject
+from kube_gaplint.kinds import slurm_conf, steps
+from kube_gaplint.kinds.allocation import Allocation, allocation, array_length, slurm_variables
+from kube_gaplint.kinds.context import Context
+from kube_gaplint.kinds.sbatch_header import Header, is_batch, read_header
+from kube_gaplint.launch.shell import read_script
+from kube_gaplint.model.command import Command, Script, Word
+from kube_gaplint.model.environment import Environment
+from kube_gaplint.model.profile import Profile
+from kube_gaplint.model.setting import Absent, Link, Origin, Set, Setting, Unknown
+from kube_gaplint.model.slurm import Batch, Directive, SlurmConf, Step
+from kube_gaplint.model.subject import Subject
+from kube_gaplint.model.workload import (
+    UNBOUNDED,
+    Accelerators,
+    Classified,
+    Container,
+    Pod,
+    RestartLayer,
+    Role,
+    Workload,
+)
+from kube_gaplint.text.nodes import Scalar
+from kube_gaplint.text.scalar_text import scalar_text
+from kube_gaplint.text.source import PlacedText
+
+FROM_SUBMITTER = "the submitting shell may set it"
+_DAY = 86_400.0
+
+_REFERENCE = re.compile(r"\$\{?[#!]?([A-Za-z_][A-Za-z0-9_]*)")
+_DECLARED = re.compile(r"(?m)^[ \t]*#[ \t]*gaplint:[ \t]*((?:[\w-]+=[\d.]+[ \t]*)+)$")
+_SIZE_VARIABLES = re.compile(r"SLURM_(NNODES|JOB_NUM_NODES|JOB_NODELIST|NODELIST|NTASKS|NPROCS)\b")
+_REQUEUE = re.compile(r"\bscontrol\s+requeue|\bsbatch\b")
+
+
+@dataclass(slots=True)
+class BatchScript:
+    """A batch script wherever it stands. `files` gives what it may read by path; `path` is its own, for nearness."""
+
+    text: PlacedText
+    name: str
+    path: str
+    namespace: str = ""
+    files: Callable[[str], PlacedText | None] = field(default=lambda _path: None)
+    chain: tuple[Link, ...] = ()
+
+
+def of_file(script: ScriptFile, bundle: Bundle) -> BatchScript:
+    """A batch script that is a file."""
+    path = script.source.path
+    return BatchScript(
+        script.text, path.replace("\\", "/").rpartition("/")[2], path, "", bundle.files_near(script.file)
+    )
+
+
+def in_config_map(item: KubeObject, bundle: Bundle, profile: Profile) -> Iterator[BatchScript]:
+    """The batch scripts among the values of a ConfigMap: a `#!` line and `#SBATCH` lines, or the name of one."""
+    data = Context(bundle, item, profile).root.at("data")
+    texts = {name: scalar_text(part.node) for name, part in data.entries() if isinstance(part.node, Scalar)}
+    for name, part in data.entries():
+        if not isinstance(part.node, Scalar) or not is_batch(part.node.text):
+            continue
+        if part.node.text.startswith("#!") or name.endswith((".sbatch", ".slurm", ".sh")):
+            yield BatchScript(
+                texts[name],
+                name,
+                item.source.path,
+                item.namespace,
+                lambda path: texts.get(path.rpartition("/")[2]),
+                part.chain,
+            )
+
+
+def adapt_script(
+    script: ScriptFile | BatchScript, bundle: Bundle, profile: Profile, confs: list[SlurmConf] | None = None
+) -> Workload:
+    """The workload that a batch script is; its `batch` holds directives and steps.
+
+    `confs` are all slurm.conf of the given paths; without them they are looked for.
+    """
+    if isinstance(script, ScriptFile):
+        script = of_file(script, bundle)
+    found = all_confs(bundle, profile) if confs is None else confs
+    return _Reading(script, profile, slurm_conf.choose(found, script.path)).workload()
+
+
+def all_confs(bundle: Bundle, profile: Profile) -> list[SlurmConf]:
+    """Every slurm.conf of the given paths that a batch script may run under."""
+    found = [conf for script in bundle.slurm_confs if (conf := slurm_conf.of_file(script)) is not None]
+    for item in bundle.by_kind("", "ConfigMap"):
+        found.extend(slurm_conf.in_config_map(item, bundle, profile))
+    for group, kind in CLUSTERS:
+        for item in bundle.by_kind(group, kind):
+            found.extend(slurm_conf.adapt(item, bundle, profile))
+    return found
+
+
+CLUSTERS = (
+    ("slinky.slurm.net", "Controller"),
+    ("slurm.nebius.ai", "SlurmCluster"),
+    ("sunk.coreweave.com", "SunkCluster"),
+)
+
+
+class _Reading:
+    """One script on its way to a workload."""
+
+    def __init__(self, script: BatchScript, profile: Profile, conf: SlurmConf | None) -> None:
+        self.source = script
+        self.profile = profile
+        self.conf = conf
+        self.header: Header = read_header(script.text)
+        assert self.header.place is not None
+        self.home = Origin(self.header.place, chain=script.chain)
+        self.directives = [directive for directive in self.header.components[0] if directive.in_force]
+        self.options: dict[str, Setting[str]] = {directive.name: directive.value for directive in self.directives}
+        text = script.text.text
+        self.size = allocation(
+            self.header.components[0], self.home, reads_size=_SIZE_VARIABLES.search(text) is not None
+        )
+        self.script = self._read()
+        self.commands: list[Command] = self.script.commands
+        self.steps = steps.find_steps(self.commands, self.size, conf, profile, script.files)
+
+    def get(self, name: str) -> Setting[str]:
+        return self.options.get(name, Absent(self.home))
+
+    # The script
+
+    def _read(self) -> Script:
+        text = self.source.text.text
+        unknown = Unknown("sbatch's command line may pass arguments", self.home)
+        arguments = (Word((unknown,), self.source.text.place(0, 0), multiple=True),)
+        first = text.split("\n", 1)[0]
+        shell = next((name for name in ("zsh", "dash", "bash", "sh") if re.search(rf"\b{name}\b", first)), "bash")
+        return read_script(
+            self.source.text, self._environment(), shell=shell, arguments=arguments, files=self.source.files
+        )
+
+    def _environment(self) -> Environment:
+        variables = slurm_variables(self.size, self.options, self.home)
+        open_because = ""
+        export = self.get("export")
+        if isinstance(export, Unknown):
+            open_because = "--export is not known"
+        elif isinstance(export, Set):
+            for pair in export.value.split(","):
+                name, equals, value = pair.partition("=")
+                if equals:
+                    variables[name] = Set(value, export.origin)
+        if not isinstance(self.get("export-file"), Absent):
+            open_because = "--export-file is not seen"
+        for found in _REFERENCE.finditer(self.source.text.text):
+            variables.setdefault(found.group(1), Unknown(FROM_SUBMITTER, self.home))
+        return Environment(self.home, variables, open_because)
+
+    # The workload
+
+    def workload(self) -> Workload:
+        name = self._name()
+        subject = Subject("sbatch", "", self.source.namespace, name)
+        nodes = self._nodes()
+        accelerators = self._accelerators()
+        requeue = self._requeue()
+        continuation = self._continuation(requeue)
+        batch = Batch(
+            subject=subject,
+            origin=self.home,
+            script=self.script,
+            directives=tuple(self.header.directives),
+            header=self.home.place,
+            steps=self.steps,
+            conf=self.conf,
+            requeue=requeue,
+            continuation=continuation,
+            open_mode=self._open_mode(),
+        )
+        role = self._role(subject, nodes, accelerators)
+        workload = Workload(
+            subject=subject,
+            origin=self.home,
+            roles=(role,),
+            classified=Classified("unknown", "not judged yet"),
+            restarts=self._restarts(requeue, continuation),
+            nodes=nodes,
+            accelerators_per_node=self._per_node(accelerators),
+            restart_budget=self._budget(continuation),
+            gang_scheduled=Set(True, Origin(self.home.place, "injected", "Slurm gives all nodes at once")),
+            elastic=Set(False, Origin(self.home.place, "derived")),
+            deadline_seconds=self.size.seconds,
+            run_days=self._run_days(),
+            step_seconds=self._declared("step-seconds", self.profile.step_seconds),
+            save_seconds=self._declared("save-seconds", self.profile.save_seconds),
+            batch=batch,
+            fields=self.options,
+        )
+        batch.workload = workload
+        return workload
+
+    def _name(self) -> str:
+        given = self.get("job-name")
+        return given.value if isinstance(given, Set) and given.value else self.source.name
+
+    def _nodes(self) -> Setting[int]:
+        """Nodes of all components of a heterogeneous job."""
+        total = self.size.nodes
+        for component in self.header.components[1:]:
+            opened = [_opened(directive) for directive in component]
+            more = allocation(opened, self.home, reads_size=False).nodes
+            if not (isinstance(total, Set) and isinstance(more, Set)):
+                return total if isinstance(total, Unknown) else more
+            total = Set(total.value + more.value, total.origin)
+        return total
+
+    def _accelerators(self) -> Accelerators | None:
+        if self.size.accelerators is not None:
+            return self.size.accelerators
+        for step in self.steps:
+            found = _of_step(step, self.size, self.home)
+            if found is not None and step.trains:
+                return found
+        return None
+
+    def _per_node(self, accelerators: Accelerators | None) -> Setting[int]:
+        if accelerators is not None and isinstance(accelerators.count, Set):
+            return accelerators.count
+        if self.profile.gpus_per_node is not None:
+            return Set(self.profile.gpus_per_node, Origin(self.home.place, "default", "the profile's gpus_per_node"))
+        if accelerators is not None:
+            return accelerators.count
+        if self._may_bring_gpus():
+            return Unknown("the partition may bring accelerators", self.home)
+        return Absent(self.home)
+
+    def _may_bring_gpus(self) -> bool:
+        """Whole nodes, partitions and constraints bring GPUs that no option names."""
+        return any(name in self.options for name in ("partition", "constraint", "exclusive", "nodelist", "qos"))
+
+    def _role(self, subject: Subject, nodes: Setting[int], accelerators: Accelerators | None) -> Role:
+        nothing = Absent(self.home)
+        held = () if accelerators is None else (accelerators,)
+        if accelerators is None and self._may_bring_gpus():
+            unknown = Unknown("the partition may bring accelerators", self.home)
+            held = (Accelerators("gres/gpu", unknown, "", self.home),)
+        container = Container(
+            name="",
+            origin=self.home,
+            subject=subject,
+            image=self._image(),
+            environment=self._environment(),
+            command=nothing,
+            args=nothing,
+            accelerators=held,
+            requests={},
+            limits={},
+            mounts=(),
+            commands=self.commands,
+            scripts=[self.script],
+        )
+        pod = Pod(
+            origin=self.home,
+            containers=(container,),
+            init_containers=(),
+            volumes=(),
+            annotations={},
+            labels={},
+            restart_policy=nothing,
+            grace_seconds=Unknown("Slurm's KillWait decides", self.home),
+            node_selector={},
+            overrides_unknown="the file systems of Slurm's nodes are not in the script",
+        )
+        return Role("nodes", self.home, pod, nodes)
+
+    def _image(self) -> Setting[str]:
+        """The image that training steps run in; unknown where they differ or none is named."""
+        found: list[Setting[str]] = []
+        for step in self.steps:
+            if step.trains and step.image is not None and not isinstance(step.image, Absent):
+                found.append(step.image)
+        given = steps.container_image(self.get("container-image"))
+        if not found and not isinstance(given, Absent):
+            return given
+        if not found:
+            return Unknown("the software of Slurm's nodes is not in the script", self.home)
+        first = found[0]
+        if isinstance(first, Set) and all(isinstance(one, Set) and one.value == first.value for one in found):
+            return first
+        return first if isinstance(first, Unknown) else Unknown("steps run in different images", first.origin)
+
+    # After a failure
+
+    def _requeue(self) -> Setting[bool]:
+        for directive in reversed(self.directives):
+            if directive.name in ("requeue", "no-requeue"):
+                return Set(directive.name == "requeue", Origin(directive.place, chain=self.home.chain))
+        site = Absent(self.home) if self.conf is None else self.conf.get("jobrequeue")
+        if isinstance(site, Set):
+            return Set(site.value != "0", site.origin)
+        if isinstance(site, Unknown):
+            return site
+        if self.profile.slurm_requeue is not None:
+            declared = Origin(self.home.place, "default", "the profile's slurm_requeue")
+            return Set(self.profile.slurm_requeue, declared)
+        return Set(True, Origin(self.home.place, "default", "Slurm's default, JobRequeue=1"))
+
+    def _open_mode(self) -> Setting[str]:
+        own = self.get("open-mode")
+        if not isinstance(own, Absent):
+            return own
+        site = Absent(self.home) if self.conf is None else self.conf.get("jobfileappend")
+        if isinstance(site, Set):
+            return Set("truncate" if site.value == "0" else "append", site.origin)
+        if isinstance(site, Unknown):
+            return site
+        return Set("truncate", Origin(self.home.place, "default", "Slurm's default, JobFileAppend=0"))
+
+    def _continuation(self, requeue: Setting[bool]) -> Setting[str]:
+        """What starts the job again after its program has crashed."""
+        array = self.get("array")
+        if isinstance(array, Set):
+            length = array_length(array.value)
+            if length is not None and length[1] == 1 and length[0] > 1:
+                return Set("a job array that runs one element after the other", array.origin)
+            if length is not None and length[0] > 1:
+                return Unknown("the elements of a job array may follow one another", array.origin)
+        elif isinstance(array, Unknown):
+            return array
+        dependency = self.get("dependency")
+        if not isinstance(dependency, Absent):
+            if isinstance(dependency, Unknown):
+                return dependency
+            if not dependency.value.startswith("afterok"):
+                return Set(f"a chain of jobs (--dependency={dependency.value})", dependency.origin)
+        again = self._submits_again()
+        if again is not None:
+            return again
+        for step in self.steps:
+            resume = step.options.find("auto-resume")
+            if resume is not None:
+                return Set("HyperPod's auto-resume", Origin(resume.word.place))
+            if step.trains and step.command.certainty == "repeated" and _repeats_the_same(step):
+                return Set("a loop in the script", step.origin)
+        if self.profile.supervisor:
+            return Set("the profile's supervisor", Origin(self.home.place, "default", "the profile's supervisor"))
+        return self._requeue_exit(requeue)
+
+    def _submits_again(self) -> Setting[str] | None:
+        for command in self.commands:
+            argv = command.argv
+            if command.name == "scontrol" and "requeue" in argv[1:3]:
+                return Set("scontrol requeue in the script", Origin(command.place))
+            if command.name == "sbatch":
+                return Set("the script submits a job again", Origin(command.place))
+        for _, handler in self.script.traps:
+            if _REQUEUE.search(handler):
+                return Set("a trap that puts the job into the queue again", self.home)
+        return None
+
+    def _requeue_exit(self, requeue: Setting[bool]) -> Setting[str]:
+        if self.conf is None:
+            return Absent(self.home)
+        codes = self.conf.get("requeueexit")
+        if isinstance(codes, Unknown):
+            return Absent(self.home)
+        if isinstance(codes, Set) and isinstance(requeue, Set) and requeue.value:
+            return Set(f"RequeueExit={codes.value} in slurm.conf", codes.origin)
+        return Absent(self.home)
+
+    def _restarts(self, requeue: Setting[bool], continuation: Setting[str]) -> tuple[RestartLayer, ...]:
+        layers = []
+        if not isinstance(continuation, Absent):
+            origin = continuation.origin or self.home
+            note = continuation.value if isinstance(continuation, Set) else continuation.reason
+            layers.append(RestartLayer("Slurm", "workload", self._budget(continuation), origin, note=note))
+        again: Setting[int] = Unknown("it is not known whether Slurm requeues", self.home)
+        if isinstance(requeue, Set):
+            again = Set(UNBOUNDED if requeue.value else 0, requeue.origin)
+        on = frozenset({"eviction", "node-loss"})
+        layers.append(RestartLayer("Slurm", "workload", again, again.origin or self.home, on, "JobRequeue"))
+        return tuple(layers)
+
+    def _budget(self, continuation: Setting[str]) -> Setting[int]:
+        if isinstance(continuation, Absent):
+            return Set(0, Origin(self.home.place, "derived"))
+        if isinstance(continuation, Unknown):
+            return Unknown(continuation.reason, continuation.origin)
+        array = self.get("array")
+        if isinstance(array, Set):
+            length = array_length(array.value)
+            if length is not None:
+                return Set(max(0, length[0] - 1), array.origin)
+        return Set(UNBOUNDED, continuation.origin)
+
+    # Declared numbers
+
+    def _declared(self, name: str, profile: float | None) -> Setting[float]:
+        for found in _DECLARED.finditer(self.source.text.text):
+            pairs = dict(pair.split("=", 1) for pair in found.group(1).split())
+            try:
+                number = float(pairs.get(name, ""))
+            except ValueError:
+                continue
+            return Set(number, Origin(self.source.text.place(found.start(1), found.end(1))))
+        if profile is None:
+            return Absent(self.home)
+        return Set(profile, Origin(self.home.place, "default", f"the profile's {name.replace('-', '_')}"))
+
+    def _run_days(self) -> Setting[float]:
+        declared = self._declared("run-days", self.profile.run_days)
+        limit = self.size.seconds
+        if isinstance(declared, Absent) and isinstance(limit, Set) and limit.value >= _DAY:
+            return Set(limit.value / _DAY, Origin(limit.origin.place, "derived", "the time limit"))
+        return declared
+
+
+def _opened(directive: Directive) -> Directive:
+    """A directive of a later component, which is in force there."""
+    return Directive(directive.name, directive.value, directive.place, directive.line)
+
+
+def _repeats_the_same(step: Step) -> bool:
+    """A loop that starts the step anew until it succeeds, and not one that walks over hosts or parameters."""
+    return re.search(r"\b(until|while)\b", step.command.condition) is not None or (
+        step.command.condition == "" and step.command.fallback
+    )
+
+
+def _of_step(step: Step, size: Allocation, home: Origin) -> Accelerators | None:
+    """The accelerators that a step asks for with options of its own."""
+    directives = [
+        Directive(name, value.value, value.word.place, value.word.place)
+        for name in ("gres", "gpus-per-node", "gpus", "gpus-per-task", "ntasks-per-node", "tres-per-task")
+        if (value := step.options.find(name)) is not None
+    ]
+    if not directives:
+        return None
+    if isinstance(size.nodes, Set):
+        nodes = Set(str(size.nodes.value), size.nodes.origin)
+        directives.append(Directive("nodes", nodes, home.place, home.place))
+    return allocation(directives, home, reads_size=True).accelerators

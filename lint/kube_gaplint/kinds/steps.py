@@ -1,0 +1,285 @@
+"""The steps of a batch script: each `srun` or `mpirun` with the values that are in force for it.
+
+Precedence (srun(1)): the option, then its environment form, then slurm.conf. Source rows: k8s.md B4, B5.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import cache
+
+from kube_gaplint.facts import programs, sbatch
+from kube_gaplint.kinds.allocation import Allocation, hosts, integer, node_count
+from kube_gaplint.launch.options import OptionSpec, parse_launcher
+from kube_gaplint.launch.start import start
+from kube_gaplint.model.command import Command, Word
+from kube_gaplint.model.profile import Profile
+from kube_gaplint.model.setting import Absent, Origin, Set, Setting, Unknown
+from kube_gaplint.model.slurm import SlurmConf, Step
+from kube_gaplint.model.training import Options
+from kube_gaplint.text.source import PlacedText
+
+Files = Callable[[str], PlacedText | None]
+
+SRUN = "srun"
+MPI = frozenset({"mpirun", "mpiexec", "mpirun.openmpi", "mpiexec.hydra", "orterun", "prterun"})
+_DEEPEST = 3
+
+
+@cache
+def srun_spec() -> OptionSpec:
+    """How srun reads its words."""
+    options = sbatch.options("srun").values()
+    return OptionSpec(
+        flags=frozenset(option.name for option in options if option.takes == "no"),
+        valued={option.name: 1 for option in options if option.takes == "yes"},
+        optional=frozenset(option.name for option in options if option.takes == "optional"),
+        short={letter: option.name for letter, option in sbatch.short_options("srun").items()},
+        abbreviations=True,
+        overrides=False,
+        ends_at_positional=True,
+    )
+
+
+@cache
+def mpi_spec() -> OptionSpec:
+    """How mpirun reads its words, as far as the number of processes goes."""
+    return OptionSpec(
+        valued={"np": 1, "n": 1, "c": 1, "npernode": 1, "ppn": 1, "host": 1, "hostfile": 1, "machinefile": 1, "x": 1,
+                "map-by": 1, "bind-to": 1, "mca": 2, "prefix": 1, "N": 1, "genv": 2, "env": 2},
+        flags=frozenset({"allow-run-as-root", "oversubscribe", "tag-output", "report-bindings", "v"}),
+        single_dash=True,
+        overrides=False,
+        ends_at_positional=True,
+    )  # fmt: skip
+
+
+def find_steps(
+    commands: list[Command], found: Allocation, conf: SlurmConf | None, profile: Profile, files: Files
+) -> list[Step]:
+    """All steps, in the order in which they run."""
+    steps = []
+    for command in commands:
+        for word, launcher in _launchers(command):
+            at = command.words.index(word)
+            steps.append(_step(command, at, launcher, found, conf, profile, files))
+            break
+    return steps
+
+
+def _launchers(command: Command) -> Iterator[tuple[Word, str]]:
+    """The word of `srun` or `mpirun` in a command: the program, or what a wrapper before it starts."""
+    for word in command.words[:12]:
+        name = (word.known or "").rpartition("/")[2]
+        if name == SRUN or name in MPI:
+            yield word, name
+        elif name in _PASSING or not name or name.startswith("-") or "=" in name or name[:1].isdigit():
+            continue
+        else:
+            return
+
+
+_PASSING = frozenset({"time", "exec", "nohup", "env", "timeout", "stdbuf", "unbuffer", "numactl", "nice", "command"})
+
+
+def _step(
+    command: Command,
+    at: int,
+    launcher: str,
+    found: Allocation,
+    conf: SlurmConf | None,
+    profile: Profile,
+    files: Files,
+) -> Step:
+    word = command.words[at]
+    origin = Origin(word.place)
+    spec = srun_spec() if launcher == SRUN else mpi_spec()
+    parsed = parse_launcher(command.words[at + 1 :], origin, spec)
+    options = parsed.options
+    trains, image = _program(parsed.rest, command, files)
+    if launcher != SRUN:
+        ends = Set("1", Origin(word.place, "injected", f"{launcher} ends all ranks when one dies"))
+        return Step(
+            command=command,
+            options=options,
+            origin=origin,
+            nodes=found.nodes,
+            tasks=integer(options.get("np", "n")),
+            kill_on_bad_exit=ends,
+            wait_seconds=Absent(origin),
+            no_kill=Absent(origin),
+            trains=trains,
+            launcher=launcher,
+            image=image,
+        )
+    nodes = _nodes(options, found)
+    given = _container(options.get("container-image"))
+    return Step(
+        command=command,
+        options=options,
+        origin=origin,
+        nodes=nodes,
+        tasks=_tasks(options, nodes, found),
+        kill_on_bad_exit=_kill(options, command, conf, profile, origin),
+        wait_seconds=_wait(options, command, conf, origin),
+        no_kill=_no_kill(options, command, origin),
+        trains=trains and not _one_helper_task(options, parsed.rest),
+        launcher=launcher,
+        image=image if isinstance(given, Absent) else given,
+    )
+
+
+def _nodes(options: Options, found: Allocation) -> Setting[int]:
+    own = options.get("nodes")
+    if isinstance(own, Set):
+        return node_count(own)
+    tasks = integer(options.get("ntasks"))
+    if isinstance(tasks, Set) and tasks.value == 1:
+        return Set(1, tasks.origin)
+    listed = options.get("nodelist")
+    if isinstance(own, Absent) and isinstance(listed, Set):
+        named = hosts(listed.value)
+        if named is not None and isinstance(found.nodes, Set) and named < found.nodes.value:
+            return Set(named, listed.origin)
+    if isinstance(own, Unknown):
+        # `-N $SLURM_NNODES` is the allocation again; another variable is not known
+        return found.nodes if "SLURM" in own.reason and isinstance(found.nodes, Set) else own
+    return found.nodes
+
+
+def _tasks(options: Options, nodes: Setting[int], found: Allocation) -> Setting[int]:
+    own = integer(options.get("ntasks"))
+    if not isinstance(own, Absent):
+        return own
+    each = integer(options.get("ntasks-per-node"))
+    if isinstance(each, Absent):
+        each = found.tasks_per_node
+    if isinstance(each, Set) and isinstance(nodes, Set):
+        return Set(each.value * nodes.value, each.origin)
+    return found.tasks
+
+
+def _environment(command: Command, tool_option: str) -> Setting[str]:
+    names = sbatch.options("srun")[tool_option].environment
+    return command.environment.get(*reversed(names))
+
+
+def _conf(conf: SlurmConf | None, key: str) -> Setting[str] | None:
+    return None if conf is None else conf.get(key)
+
+
+def _kill(options: Options, command: Command, conf: SlurmConf | None, profile: Profile, origin: Origin) -> Setting[str]:
+    found = options.find("kill-on-bad-exit")
+    if found is not None:
+        return Set("1", Origin(found.word.place)) if found.bare else found.value
+    if options.open_because:
+        return Unknown(options.open_because, origin)
+    own = _environment(command, "kill-on-bad-exit")
+    if not isinstance(own, Absent):
+        return own
+    site = _conf(conf, "killonbadexit")
+    if isinstance(site, Unknown) or (isinstance(site, Set) and site.value not in ("0", "no", "NO")):
+        return site
+    if profile.kill_on_bad_exit:
+        return Set("1", Origin(origin.place, "default", "the profile's kill_on_bad_exit"))
+    return Absent(origin)
+
+
+def _wait(options: Options, command: Command, conf: SlurmConf | None, origin: Origin) -> Setting[float]:
+    found = options.find("wait")
+    value: Setting[str] = Absent(origin)
+    if found is not None:
+        value = found.value
+    elif options.open_because:
+        value = Unknown(options.open_because, origin)
+    else:
+        value = _environment(command, "wait")
+        site = _conf(conf, "waittime")
+        if isinstance(value, Absent) and site is not None and not (isinstance(site, Set) and site.value == "0"):
+            value = site if not isinstance(site, Absent) else value
+    if not isinstance(value, Set):
+        return value
+    number = integer(value)
+    return Set(float(number.value), number.origin) if isinstance(number, Set) else Unknown("no number", value.origin)
+
+
+def _no_kill(options: Options, command: Command, origin: Origin) -> Setting[bool]:
+    found = options.find("no-kill")
+    if found is not None:
+        if found.bare:
+            return Set(True, Origin(found.word.place))
+        return Set(found.value.value != "off", found.value.origin) if isinstance(found.value, Set) else Unknown("")
+    if options.open_because:
+        return Unknown(options.open_because, origin)
+    own = _environment(command, "no-kill")
+    if isinstance(own, Set):
+        return Set(own.value != "off", own.origin)
+    return own
+
+
+def _container(image: Setting[str]) -> Setting[str]:
+    """An image as pyxis names it: `nvcr.io#nvidia/pytorch:24.05-py3` is `nvcr.io/nvidia/pytorch:24.05-py3`.
+
+    A file (`.sqsh`) does not tell what is in it.
+    """
+    if not isinstance(image, Set):
+        return image
+    name = image.value.removeprefix("docker://").removeprefix("dockerd://")
+    if name.startswith(("/", "./", "../", "~")) or name.endswith((".sqsh", ".sif", ".img")):
+        return Unknown("the image is a local file", image.origin)
+    return Set(name.replace("#", "/", 1), image.origin)
+
+
+container_image = _container
+
+
+def _one_helper_task(options: Options, rest: tuple[Word, ...]) -> bool:
+    """One task that runs nothing which trains by its name: a preparation on the first node."""
+    tasks = integer(options.get("ntasks"))
+    name = (rest[0].known or "").rpartition("/")[2] if rest else ""
+    return isinstance(tasks, Set) and tasks.value == 1 and name not in programs.TRAINERS and name not in _SHELLS
+
+
+_SHELLS = frozenset({"bash", "sh", "dash", "zsh"})
+
+
+def _program(rest: tuple[Word, ...], command: Command, files: Files) -> tuple[bool, Setting[str] | None]:
+    """Whether what a step starts may train, and the image that a container runner names."""
+    image: Setting[str] | None = None
+    for _ in range(_DEEPEST):
+        runner = (rest[0].known or "").rpartition("/")[2] if rest else ""
+        if runner not in programs.CONTAINER_RUNNERS:
+            break
+        inner, image = _in_container(rest)
+        if not inner:
+            return True, image
+        rest = inner
+    if not rest:
+        return False, image
+    started = start(rest, command.environment, files)
+    names = [one.name for one in started.commands]
+    if not names:
+        name = (rest[0].known or "").rpartition("/")[2]
+        return name not in programs.HELPERS and not programs.BENCHMARKS.fullmatch(name), image
+    return any(_may_train(name) for name in names), image
+
+
+def _may_train(name: str) -> bool:
+    return name not in programs.HELPERS and not programs.BENCHMARKS.fullmatch(name)
+
+
+def _in_container(words: tuple[Word, ...]) -> tuple[tuple[Word, ...], Setting[str] | None]:
+    """`apptainer exec --nv --bind a:b IMAGE program …`: the program and the image."""
+    spec = OptionSpec(
+        flags=frozenset({"nv", "rocm", "containall", "cleanenv", "writable-tmpfs", "no-home", "contain", "e", "rm"}),
+        valued=dict.fromkeys(("bind", "b", "B", "env", "pwd", "workdir", "home", "overlay", "H", "W", "v"), 1),
+        single_dash=True,
+        overrides=False,
+        ends_at_positional=True,
+    )
+    rest = parse_launcher(words[1:], Origin(words[0].place), spec).rest
+    if rest and (rest[0].known or "") in ("exec", "run", "shell"):
+        rest = parse_launcher(rest[1:], Origin(words[0].place), spec).rest
+    if not rest:
+        return (), None
+    return rest[1:], _container(rest[0].setting)
