@@ -37,7 +37,7 @@ def run(arguments: Sequence[str]) -> int:
     """Run a command line (without the program's name) and return its exit code. Raises nothing."""
     try:
         return _run(list(arguments))
-    except (KeyboardInterrupt, click.Abort):
+    except KeyboardInterrupt:
         console.note("gaplint: interrupted")
         return INTERRUPTED
     except click.UsageError as problem:
@@ -68,8 +68,11 @@ def _run(arguments: list[str]) -> int:
     if name == first and not rest and name != "check" and Path(name).exists():
         console.hint(f"{name!r} is taken as the command; to lint the path of that name: gaplint check {name}")
     command: click.Command = importlib.import_module(f"kube_gaplint.cli.{name}").command
-    outcome = command.main(rest, prog_name=f"gaplint {name}", standalone_mode=False)
-    return outcome if isinstance(outcome, int) else 0
+    try:
+        with command.make_context(f"gaplint {name}", rest) as context:
+            return int(command.invoke(context))
+    except click.exceptions.Exit as finished:  # --help
+        return finished.exit_code
 
 
 def _overview() -> str:

@@ -1,15 +1,19 @@
-"""A rule's page, written in Markdown, set for a terminal.
+"""Pages set for a terminal: a rule's page, written in Markdown, and an incident.
 
-Understood: headings, fenced blocks, lists, paragraphs, and links as `[text](address)`; what else there is stays as it
-was written.
+Of Markdown these are understood: headings, fenced blocks, lists, paragraphs, and links as `[text](address)`; what
+else there is stays as it was written.
 """
 
 from __future__ import annotations
 
 import inspect
 import re
+from typing import TYPE_CHECKING
 
 from kube_gaplint.report.layout import Palette, hanging, wrapped
+
+if TYPE_CHECKING:
+    from kube_gaplint.incidents import Incident
 
 _FENCE = re.compile(r"^\s*(```|~~~)")
 _HEADING = re.compile(r"^(#+)\s+(.*)$")
@@ -17,9 +21,16 @@ _ITEM = re.compile(r"^(\s*)([-*]|\d+\.)\s+(.*)$")
 _LINK = re.compile(r"\[([^\]]+)\]\((\S+?)\)")
 _CODE = re.compile(r"`([^`]+)`")
 
+VERIFICATION = {
+    "full": "the primary source was read",
+    "excerpt": "excerpts of the primary source were read",
+    "abstract": "the abstract of the primary source was read",
+    "secondary": "told by secondary sources",
+}
+
 
 def page_lines(page: str, columns: int, palette: Palette) -> list[str]:
-    """The page in lines; its first paragraph is the summary."""
+    """A page of Markdown in lines."""
     lines: list[str] = []
     block: list[str] = []
 
@@ -41,22 +52,62 @@ def page_lines(page: str, columns: int, palette: Palette) -> list[str]:
         elif not line.strip():
             close()
             lines.append("")
-        elif _ITEM.match(line):
-            close()
-            block.append(line)
         else:
+            if _ITEM.match(line):
+                close()
             block.append(line)
     close()
     return lines
 
 
 def _block(block: list[str], columns: int, palette: Palette) -> list[str]:
+    """A paragraph or a list item, wrapped."""
     item = _ITEM.match(block[0])
-    words = " ".join(line.strip() for line in block)
     if item:
-        label = f"{item[2]} "
-        text = words[len(block[0].strip()) - len(item[3]) :]
-        lines = hanging(label, _LINK.sub(r"\1 (\2)", text), columns, indent=2 + len(item[1]))
+        text = _LINK.sub(r"\1 (\2)", " ".join([item[3], *(line.strip() for line in block[1:])]))
+        lines = hanging(f"{item[2]} ", text, columns, indent=2 + len(item[1]))
     else:
-        lines = [f"  {line}" for line in wrapped(_LINK.sub(r"\1 (\2)", words), columns - 2)]
+        text = _LINK.sub(r"\1 (\2)", " ".join(line.strip() for line in block))
+        lines = [f"  {line}" for line in wrapped(text, columns - 2)]
     return [_CODE.sub(lambda match: palette.second(f"`{match[1]}`"), line) for line in lines]
+
+
+def incident_head(incident: Incident, columns: int, palette: Palette, *, indent: int = 0) -> list[str]:
+    """An incident in short: id, title, who and when, the best source."""
+    title = f"{incident.title} ({incident.organisation}, {incident.year})"
+    first, *rest = hanging(f"{incident.id}  ", title, columns, indent=indent)
+    lines = [first.replace(incident.id, palette.bold(incident.id), 1), *rest]
+    return lines + [" " * (indent + len(incident.id) + 2) + address for _, address in incident.sources[:1]]
+
+
+def incident_lines(incident: Incident, columns: int, palette: Palette) -> list[str]:
+    """An incident's page."""
+    lines = [f"{palette.bold(incident.id)}  {palette.dim(f'{incident.organisation}, {incident.year}')}"]
+    lines += [palette.bold(line) for line in wrapped(incident.title, columns)]
+    for title, text in (
+        ("What happened", incident.symptom),
+        ("Trigger", incident.trigger),
+        ("Cause", incident.cause),
+        ("How it was found", incident.detection),
+        ("What was done", incident.remediation),
+        ("Afterwards", incident.follow_up),
+        ("Lesson", incident.lesson),
+        ("Note", incident.note),
+    ):
+        if text:
+            lines += ["", palette.bold(title), *(f"  {line}" for line in wrapped(text, columns - 2))]
+    if incident.visible:
+        lines += ["", palette.bold("What a manifest would have shown")]
+        for condition in incident.visible:
+            rules = f" ({', '.join(condition.rules)})" if condition.rules else ""
+            lines += hanging("- ", f"{condition.condition}{rules}", columns, indent=2)
+            lines += [f"    {palette.dim(line)}" for line in wrapped(f"in: {condition.where}", columns - 4)]
+    if incident.not_visible:
+        lines += ["", palette.bold("What no manifest shows")]
+        for text in incident.not_visible:
+            lines += hanging("- ", text, columns, indent=2)
+    lines += ["", palette.bold("Sources")]
+    for name, address in incident.sources:
+        lines += [*hanging("- ", name, columns, indent=2), f"    {address}"]
+    verified = VERIFICATION.get(incident.verification, incident.verification)
+    return [*lines, *(f"  {palette.dim(line)}" for line in wrapped(f"Verification: {verified}.", columns - 2))]
