@@ -114,6 +114,12 @@ class Command:
     """Whether `set -e` is in force at the command; None for an exec array."""
     options_open: bool = False
     """Unknown words may hold more options than are visible."""
+    wrappers: tuple[str, ...] = ()
+    """Programs in front of this one that were taken off `words`: `exec`, `numactl`, `timeout` … (facts.wrappers)."""
+    directory: Setting[str] | None = None
+    """The working directory after every `cd`; None where no `cd` came before."""
+    stdin: Heredoc | None = None
+    """The here-document that the command reads."""
 
     @property
     def name(self) -> str:
@@ -144,6 +150,12 @@ class Script:
     heredocs: list[Heredoc] = field(default_factory=list)
     errors: list[Place] = field(default_factory=list)
     """Spans that the grammar did not understand."""
+    reads: set[str] = field(default_factory=set)
+    """Names of the variables that the script expands."""
+    unseen: list[Word] = field(default_factory=list)
+    """Script files that it starts and that could not be read."""
+    inner: list[Command] = field(default_factory=list)
+    """Commands in command substitutions (`$(scontrol show hostnames)`): only their output is used."""
     parent: Script | None = None
     depth: int = 0
 

@@ -1,0 +1,73 @@
+"""Variables that are in a shell's environment although no manifest sets them, and commands with a known effect."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+GIVEN: Final = (
+    (r"SLURM_\w+|SLURMD_\w+|SBATCH_\w+|SRUN_\w+", "Slurm sets it when the job runs"),
+    (r"PMI_\w+|PMIX_\w+|OMPI_\w+|MV2_\w+|MPI_\w+|HYDRA_\w+", "the MPI launcher sets it"),
+    (r"PBS_\w+|LSB_\w+|LSF_\w+|SGE_\w+|JOB_ID|COBALT_\w+|FLUX_\w+", "the batch system sets it"),
+    (
+        r"RANK|WORLD_SIZE|LOCAL_RANK|LOCAL_WORLD_SIZE|NODE_RANK|GROUP_RANK|GROUP_WORLD_SIZE|MASTER_ADDR|MASTER_PORT"
+        r"|PET_\w+|TORCHELASTIC_\w+",
+        "a launcher or operator may set it",
+    ),
+    (
+        r"JOB_COMPLETION_INDEX|JOBSET_\w+|LWS_\w+|VC_\w+|VK_TASK_INDEX|RAY_\w+|MEGASCALE_\w+|TPU_\w+",
+        "an operator may set it",
+    ),
+    (r"KUBERNETES_\w+|\w+_SERVICE_HOST|\w+_SERVICE_PORT(?:_\w+)?", "Kubernetes sets it for services"),
+    (r"SM_\w+|AWS_\w+|ECS_\w+|AZ_\w+|AZUREML_\w+|CLOUD_ML_\w+|AIP_\w+|GOOGLE_\w+", "the cloud platform may set it"),
+    (
+        r"HOME|HOSTNAME|HOST|PATH|USER|LOGNAME|SHELL|TERM|LANG|LC_\w+|TZ|TMPDIR|PWD|OLDPWD|SHLVL|MAIL|EDITOR|DISPLAY",
+        "the system sets it",
+    ),
+    (
+        r"RANDOM|SRANDOM|SECONDS|EPOCHSECONDS|EPOCHREALTIME|UID|EUID|GROUPS|PPID|LINENO|BASH|BASH_\w+|BASHPID|FUNCNAME"
+        r"|PIPESTATUS|OSTYPE|HOSTTYPE|MACHTYPE|IFS|OPTARG|OPTIND|REPLY|DIRSTACK|COLUMNS|LINES|PS[0-4]",
+        "the shell sets it",
+    ),
+    (
+        r"PYTHONPATH|LD_LIBRARY_PATH|LIBRARY_PATH|CPATH|CONDA_\w+|VIRTUAL_ENV|CUDA_\w+|CUDNN_\w+|NVIDIA_\w+|NCCL_VERSION"
+        r"|ROCM_\w+|HIP_\w+|PYTORCH_\w+|OPAL_PREFIX|UCX_\w+|HPCX_\w+",
+        "the image may set it",
+    ),
+    (r"SCRATCH|WORK|STORE|PROJECT|DATA", "the site sets it for its users"),
+)
+"""(pattern of names, why there may be a value)."""
+
+_PATTERN: Final = re.compile("|".join(f"(?P<g{index}>{pattern})" for index, (pattern, _) in enumerate(GIVEN)))
+
+
+def given_because(name: str) -> str:
+    """Why a variable may have a value that no manifest shows; empty where nothing speaks for it."""
+    found = _PATTERN.fullmatch(name)
+    return GIVEN[int((found.lastgroup or "g0")[1:])][1] if found is not None else ""
+
+
+CLOSED_SOURCES: Final = (
+    (r"(?:.*/)?bin/activate(?:\.\w+)?", "Python's venv: sets VIRTUAL_ENV and PATH"),
+    (r"(?:.*/)?etc/profile\.d/conda\.sh", "conda: defines functions"),
+    (r"(?:.*/)?activate", "conda: puts an environment on PATH"),
+    (
+        r"(?:.*/)?(?:lmod|modules|module)(?:/.*)?/init/\w+|/etc/profile\.d/(?:lmod|modules|z00_lmod)\.sh",
+        "modules: defines functions",
+    ),
+)
+"""Files that are sourced everywhere and set no variable that gaplint speaks of: (pattern of the path, what it does)."""
+
+_SOURCES: Final = re.compile("|".join(pattern for pattern, _ in CLOSED_SOURCES))
+
+
+def sourced_harmless(path: str) -> bool:
+    """Whether a sourced file is known to set nothing that matters, although its text is not visible."""
+    return _SOURCES.fullmatch(path) is not None
+
+
+CLOSED_EVALS: Final = re.compile(
+    r"\$\(\s*(?:\S*/)?(?:conda|mamba|micromamba|ssh-agent|direnv|pyenv|modulecmd|starship|fnm|rbenv|uv)\b|\$\(\s*\"?\$\{?(?:CONDA|MAMBA)_EXE\b"
+    r"|^\"?`\s*(?:\S*/)?(?:conda|ssh-agent)\b"
+)
+"""`eval "$(conda shell.bash hook)"` and the like: they define functions, no variable that gaplint speaks of."""

@@ -1,0 +1,336 @@
+"""What a shell knows at one point of a script: variables, options, functions.
+
+Changes are journalled, so that a branch can be tried, taken back and merged at the cost of its changes alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
+from typing import Final, TypeAlias
+
+from kube_gaplint.launch.shell_text import FixedText, Hole, Part, Ref, Run, Value, flatten
+from kube_gaplint.launch.shell_tree import Statement
+from kube_gaplint.model.command import Command, Heredoc
+from kube_gaplint.model.environment import Environment
+from kube_gaplint.model.setting import Absent, Origin, Set, Setting, Unknown
+from kube_gaplint.text.source import Place, PlacedText
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Variable:
+    """A variable: a text, or the elements of an array. Both None: surely unset.
+
+    `setting` is what the environment gave, where the script has not touched it.
+    """
+
+    value: Value | None = None
+    elements: tuple[Value, ...] | None = None
+    exported: bool | None = False
+    """None: it is not known whether it is exported."""
+    origin: Origin | None = None
+    setting: Setting[str] | None = None
+
+    @property
+    def scalar(self) -> Value | None:
+        """What `$X` gives: the text, or the first element."""
+        if self.elements is not None:
+            return self.elements[0] if self.elements else None
+        return self.value
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Body:
+    """A function: its body and the text that holds it."""
+
+    statement: Statement
+    owner: object
+    """The reading (script, text, reader) that the body belongs to."""
+
+
+Key: TypeAlias = "str | tuple[str, str]"
+"""A variable's name, or ("option", name), ("function", name), ("file", path), ("state", name)."""
+
+_MISSING: Final = object()
+
+OPEN: Final[Key] = ("state", "open")
+DIRECTORY: Final[Key] = ("state", "directory")
+ARGUMENTS: Final[Key] = ("state", "arguments")
+
+Changes: TypeAlias = "dict[Key, object]"
+
+
+@dataclass(slots=True, eq=False)
+class State:
+    """The mutable state of one shell. `environment` is what it was started with."""
+
+    environment: Environment
+    data: dict[Key, object] = field(default_factory=dict)
+    version: int = 0
+    """Grows with every change that a child could see."""
+    _journals: list[Changes] = field(default_factory=list)
+    _seen: dict[str, Variable] = field(default_factory=dict)
+    _child: tuple[int, Environment] | None = None
+
+    # --- journal ---------------------------------------------------------------------------------------------------
+
+    def put(self, key: Key, value: object) -> None:
+        if self._journals:
+            self._journals[-1].setdefault(key, self.data.get(key, _MISSING))
+        if value is _MISSING:
+            self.data.pop(key, None)
+        else:
+            self.data[key] = value
+        self.version += 1
+
+    def begin(self) -> None:
+        """Begin a branch: what changes from here on can be taken back."""
+        self._journals.append({})
+
+    def rollback(self) -> Changes:
+        """End the branch, take its changes back, and give them (by key, the new value)."""
+        journal = self._journals.pop()
+        changes: Changes = {}
+        for key, old in journal.items():
+            changes[key] = self.data.get(key, _MISSING)
+            if old is _MISSING:
+                self.data.pop(key, None)
+            else:
+                self.data[key] = old
+        if changes:
+            self.version += 1
+        return changes
+
+    def keep(self) -> None:
+        """End the branch and keep its changes."""
+        journal = self._journals.pop()
+        if self._journals:
+            outer = self._journals[-1]
+            for key, old in journal.items():
+                outer.setdefault(key, old)
+
+    def apply(self, changes: Changes) -> None:
+        for key, value in changes.items():
+            self.put(key, value)
+
+    def merge(self, branches: list[Changes], place: Place, because: str) -> None:
+        """Go on after branches of which any one may have run. A branch that never comes here is left out."""
+        if not branches:
+            return
+        if len(branches) == 1:
+            self.apply(branches[0])
+            return
+        keys: dict[Key, None] = {}
+        for changes in branches:
+            keys.update(dict.fromkeys(changes))
+        for key in keys:
+            now = self.data.get(key, _MISSING)
+            values = [changes.get(key, now) for changes in branches]
+            if all(value is values[0] for value in values):
+                self.put(key, values[0])
+            else:
+                self.put(key, self._merged(key, values, place, because))
+
+    def _merged(self, key: Key, values: list[object], place: Place, because: str) -> object:
+        if isinstance(key, str):
+            found = [
+                self._initial(key) if value is _MISSING else value
+                for value in values
+                if value is _MISSING or isinstance(value, Variable)
+            ]
+            return _merge_variables(key, [v for v in found if isinstance(v, Variable)], place, because)
+        sort, name = key
+        if sort == "option":
+            settings = [value for value in values if isinstance(value, Set | Unknown)]
+            first = settings[0] if settings else None
+            if isinstance(first, Set) and len(settings) == len(values):
+                if all(isinstance(s, Set) and s.value == first.value for s in settings):
+                    return first
+            return Unknown(f"`{name}` is switched {because}", Origin(place))
+        if key == OPEN:
+            return next((value for value in values if isinstance(value, str) and value), "")
+        if sort == "function":
+            return next((value for value in values if value is not _MISSING), _MISSING)
+        return None  # directory, arguments, files: not known
+
+    # --- variables -------------------------------------------------------------------------------------------------
+
+    def _initial(self, name: str) -> Variable:
+        """The variable as the environment gave it; not there: a variable without value and setting."""
+        known = self._seen.get(name)
+        if known is not None:
+            return known
+        setting = self.environment.variables.get(name)
+        if isinstance(setting, Set):
+            text = FixedText(setting.value, setting.origin.place)
+            value = Value([Run(setting.value, text, 0, len(setting.value))] if setting.value else ())
+            known = Variable(value, None, True, setting.origin, setting)
+        elif isinstance(setting, Unknown):
+            place = (setting.origin or self.environment.home).place
+            hole = Hole(setting, FixedText("", place), 0, 0)
+            known = Variable(Value([hole]), None, True, setting.origin, setting)
+        elif isinstance(setting, Absent):
+            known = Variable(None, None, False, setting.origin, setting)
+        else:
+            known = Variable()
+        self._seen[name] = known
+        return known
+
+    def variable(self, name: str) -> Variable | None:
+        """The variable, None where nothing visible gives or takes it."""
+        found = self.data.get(name)
+        if isinstance(found, Variable):
+            return found
+        initial = self._initial(name)
+        return initial if initial.value is not None or initial.setting is not None else None
+
+    def assign(self, name: str, variable: Variable) -> None:
+        self.put(name, variable)
+
+    def names(self) -> Iterable[str]:
+        """The names of all variables that the script has touched."""
+        return [key for key in self.data if isinstance(key, str)]
+
+    # --- the rest --------------------------------------------------------------------------------------------------
+
+    def option(self, name: str) -> Setting[bool] | None:
+        found = self.data.get(("option", name))
+        return found if isinstance(found, Set | Unknown) else None
+
+    def set_option(self, name: str, value: bool, place: Place) -> None:
+        self.put(("option", name), Set(value, Origin(place)))
+
+    @property
+    def open_because(self) -> str:
+        found = self.data.get(OPEN)
+        return self.environment.open_because or (found if isinstance(found, str) else "")
+
+    def open(self, reason: str) -> None:
+        """From here on something unseen may set variables."""
+        if not self.open_because:
+            self.put(OPEN, reason)
+
+    def exports(self) -> dict[str, Setting[str]]:
+        """Exported variables that the script has touched, `Absent` for those that it took away."""
+        out: dict[str, Setting[str]] = {}
+        for name in self.names():
+            setting = self._exported(name)
+            if setting is not None:
+                out[name] = setting
+        return out
+
+    def _exported(self, name: str) -> Setting[str] | None:
+        found = self.data.get(name)
+        if not isinstance(found, Variable):
+            return None
+        given = name in self.environment.variables
+        origin = found.origin or self.environment.home
+        if found.exported is False:
+            return Absent(origin) if given and found.value is None else None
+        if found.setting is not None and found.exported:
+            return found.setting
+        if found.elements is not None:
+            return None  # arrays are never exported
+        if found.value is None:
+            return Absent(origin) if given else None
+        if found.exported is None:
+            return Unknown(f"{name} is exported in one branch only", origin)
+        return found.value.setting(origin)
+
+    def child(self) -> Environment:
+        """The environment of a program that is started now."""
+        if self._child is not None and self._child[0] == self.version:
+            return self._child[1]
+        environment = self.environment.over(self.exports(), self.open_because)
+        self._child = (self.version, environment)
+        return environment
+
+
+def _merge_variables(name: str, values: list[Variable], place: Place, because: str) -> Variable:
+    """One variable for several that may be in force."""
+    first = values[0]
+    exported: bool | None = first.exported
+    if any(value.exported is not first.exported for value in values):
+        exported = None
+    origins = [value.origin for value in values if value.origin is not None]
+    origin = origins[-1] if origins else Origin(place)
+    unknown = Unknown(f"{name} is set {because}", origin)
+    if all(value.elements is not None for value in values):
+        lists = [value.elements or () for value in values]
+        merged = _merge_lists(lists, unknown, place)
+        return Variable(None, merged, exported, origin)
+    if all(value.value is None and value.elements is None for value in values):
+        return replace(first, exported=exported)
+    texts = [value.value.known() if value.value is not None else None for value in values]
+    if texts[0] is not None and all(text == texts[0] for text in texts):
+        return replace(first, exported=exported, setting=None)
+    options = [value.scalar if value.scalar is not None else Value() for value in values]
+    return Variable(_merge_texts(options, unknown, place), None, exported, origin)
+
+
+def _merge_lists(lists: list[tuple[Value, ...]], unknown: Unknown, place: Place) -> tuple[Value, ...]:
+    """What all lists begin with, and one unknown part for the rest."""
+    common: list[Value] = []
+    for elements in zip(*lists, strict=False):
+        if any(element is not elements[0] for element in elements):
+            break
+        common.append(elements[0])
+    hole = Hole(unknown, FixedText("", place), 0, 0, many=True)
+    return (*common, Value([hole]))
+
+
+def _merge_texts(values: list[Value], unknown: Unknown, place: Place) -> Value:
+    """What all texts begin and end with, the middle unknown. It keeps the options of `ARGS="$ARGS --x"` in a branch."""
+    atoms = [list(flatten(value)) for value in values]
+    lists = [[(a.text, a.source, a.start, a.hole) for a in one] for one in atoms]
+    shortest = min(len(one) for one in lists)
+    head = 0
+    while head < shortest and all(one[head] == lists[0][head] for one in lists):
+        head += 1
+    tail = 0
+    while tail < shortest - head and all(one[-1 - tail] == lists[0][-1 - tail] for one in lists):
+        tail += 1
+    middles = ["".join(a.text or "x" for a in one[head : len(one) - tail]) for one in atoms]
+    cut_before = all(not middle or middle[0] in " \t\n" for middle in middles)
+    cut_after = all(not middle or middle[-1] in " \t\n" for middle in middles)
+    begins, ends = atoms[0][:head], atoms[0][len(atoms[0]) - tail :] if tail else []
+    if begins and begins[-1].text[-1:] in (" ", "\t", "\n"):
+        cut_before = True
+    hole = Hole(
+        unknown, FixedText("", place), 0, 0, cut_before=cut_before and bool(begins), cut_after=cut_after and bool(ends)
+    )
+    parts: list[Part] = []
+    for group in (begins, None, ends):
+        if group is None:
+            parts.append(hole)
+            continue
+        for atom in group:
+            parts.append(atom.hole if atom.hole is not None else Run(atom.text, atom.source, atom.start, atom.end))
+    return Value(parts)
+
+
+@dataclass(slots=True, eq=False)
+class Budget:
+    """What one reading may still do; nested scripts share it."""
+
+    commands: int = 20_000
+    characters: int = 8_000_000
+    depth: int = 0
+
+    def spend(self, characters: int) -> bool:
+        """Whether so many characters may still be expanded."""
+        self.characters -= characters
+        return self.characters >= 0
+
+
+@dataclass(slots=True, eq=False)
+class Written:
+    """A file that a script writes itself: a here-document or an echo."""
+
+    text: PlacedText
+    heredoc: Heredoc | None = None
+
+
+Reader: TypeAlias = Callable[[str], "PlacedText | None"]
+CommandHook: TypeAlias = Callable[[Command], None]
+__all__ = ["Body", "Budget", "Ref", "State", "Variable", "Written"]

@@ -1,0 +1,164 @@
+"""What an argument list starts: a program, a shell with a string or a script, behind any number of wrappers."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from kube_gaplint.launch.shell import Files, login_environment, no_files, read_script
+from kube_gaplint.launch.shell_calls import Invocation, base_name, invocation, peel_words, peel_wrappers
+from kube_gaplint.launch.shell_state import Budget
+from kube_gaplint.launch.shell_walk import adopt_command, readable, shebang
+from kube_gaplint.model.command import Command, Script, Word
+from kube_gaplint.model.environment import Environment
+from kube_gaplint.model.setting import Setting, Unknown
+from kube_gaplint.text.source import Place, PlacedText, Span
+
+__all__ = ["Started", "nested", "peel_wrappers", "start"]
+
+_SCRIPT_NAME: Final = re.compile(r".*\.(?:sh|bash|zsh|ksh)$|(?:.*/)?(?:docker-)?entry-?point(?:\.\w+)?$")
+MAX_NESTING: Final = 8
+
+
+@dataclass(slots=True, eq=False)
+class Started:
+    """What runs. `commands` are in order, those of nested scripts in their place; `scripts` outermost first.
+
+    `unknown` is not empty where what starts is not seen: it completes "unknown, because …".
+    """
+
+    commands: list[Command] = field(default_factory=list)
+    scripts: list[Script] = field(default_factory=list)
+    unknown: str = ""
+
+
+def start(
+    words: tuple[Word, ...],
+    environment: Environment,
+    files: Files = no_files,
+    *,
+    directory: Setting[str] | None = None,
+) -> Started:
+    """What a container's command and args run. `environment` is the container's, all of it exported; `files` gives
+    the text of a file at the path where the container sees it; `directory` is the container's workingDir."""
+    if not words:
+        return Started(unknown="the image's entry point is not visible")
+    place = spanning(words)
+    command = Command(
+        words, environment, place, is_last=True, directory=directory, options_open=any(w.multiple for w in words[1:])
+    )
+    return _started(peel_wrappers(command), files, None)
+
+
+def nested(command: Command, words: tuple[Word, ...], files: Files = no_files) -> Started | None:
+    """What `words`, the rest of a command behind a launcher (`srun … bash -c "…"`), run; None where they start no
+    script that can be read, so that the caller goes on with the words themselves.
+
+    The commands get the environment of `command` (its exports), and what holds for it: certainty, pipeline,
+    background.
+    """
+    inner = replace(command, words=words, options_open=any(word.multiple for word in words[1:]), wrappers=())
+    found = _started(peel_wrappers(inner), files, command.script)
+    if not found.scripts:
+        return None
+    for each in found.commands:
+        last = each.is_last
+        adopt_command(each, command)
+        each.is_last = last and command.is_last
+    return found
+
+
+def _started(command: Command, files: Files, parent: Script | None) -> Started:
+    if parent is not None and parent.depth > MAX_NESTING:
+        return Started([command], [], "scripts are nested too deeply to follow")
+    words = command.words
+    call = invocation(words)
+    if call is None:
+        return _program(command, files, parent)
+    text: PlacedText | None = None
+    if call.kind == "string" and call.word is not None:
+        text = readable(call.word)
+        if text is None:
+            reason = next(piece.reason for piece in call.word.pieces if isinstance(piece, Unknown))
+            return Started([command], [], reason)
+    elif call.kind == "file" and call.word is not None:
+        path = call.word.known
+        text = files(path) if path else None
+        if text is None:
+            return Started([command], [], unseen(call.word))
+    elif command.stdin is not None:
+        text = command.stdin.text
+    else:
+        return Started([command], [], f"`{base_name(words[0])}` reads its commands from standard input")
+    return _read(text, call, command, files, parent) if text is not None else Started([command])
+
+
+def _program(command: Command, files: Files, parent: Script | None) -> Started:
+    """A program that is no shell: maybe a script that is started by its name."""
+    word = command.words[0]
+    path = word.known
+    if path is None:
+        reason = next(piece.reason for piece in word.pieces if isinstance(piece, Unknown))
+        return Started([command], [], reason)
+    text = files(path)
+    if text is not None:
+        head = text.text[:200].split("\n", 1)[0]
+        if not head.startswith("#!") or re.search(r"\b(?:ba|da|z|k|a)?sh\b", head):
+            shell, options = shebang(text.text)
+            call = Invocation(shell, "file", word, word, command.words[1:], options)
+            return _read(text, call, command, files, parent)
+        return Started([command])
+    if _SCRIPT_NAME.match(path):
+        return Started([command], [], unseen(word))
+    return Started([command])
+
+
+def unseen(word: Word) -> str:
+    """Why a script file is not read."""
+    path = word.known
+    if path is None:
+        return f"the script {word.shown} is not known"
+    return f"{path} is in the image"
+
+
+def _read(text: PlacedText, call: Invocation, command: Command, files: Files, parent: Script | None) -> Started:
+    environment = login_environment(command.environment) if call.login else command.environment
+    script = read_script(
+        text,
+        environment,
+        shell=call.shell,
+        arguments=call.arguments,
+        zero=call.zero,
+        files=files,
+        options=call.options,
+        parent=parent,
+        budget=Budget(),
+        directory=command.directory,
+    )
+    for inner in script.commands:
+        inner.wrappers = (*command.wrappers, *inner.wrappers)
+        inner.is_exec = inner.is_exec
+    scripts = [script]
+    for inner in script.commands:
+        if inner.script is not None and inner.script not in scripts:
+            scripts.append(inner.script)
+    unknown = ""
+    if script.unseen:
+        # only what the script ends with counts: a helper script that is not seen does not hide the program
+        hidden = {id(word) for word in script.unseen}
+        for inner in script.commands:
+            if inner.is_last and any(id(word) in hidden for word in inner.words):
+                unknown = unseen(next(word for word in inner.words if id(word) in hidden))
+    return Started(script.commands, scripts, unknown)
+
+
+def spanning(words: tuple[Word, ...]) -> Place:
+    """The place from the first to the last word where they stand in one file in order, else the first word's."""
+    first = words[0].place
+    low, high = first.span
+    for word in words[1:]:
+        if word.place.source is not first.source or word.place.span.start < low:
+            continue
+        high = max(high, word.place.span.end)
+    return Place(first.source, Span(low, high))
