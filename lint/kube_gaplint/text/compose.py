@@ -275,14 +275,18 @@ def _compose_from(composed: Composed, text: str, base: int, limits: Limits, prog
                 end = event.end_mark.index + base
                 flow = bool(event.flow_style)
                 anchor = event.anchor
-                tag = None if event.ctag is None else str(event.ctag)
-                if anchor is not None or tag is not None:
-                    start = _collection_start(source.text, end, flow)
                 collection: Mapping | Sequence
-                if kind is MappingStartEvent:
-                    collection = Mapping(source, new(Span, (start, start)), anchor=anchor, tag=tag, flow=flow)
+                if anchor is None and event.ctag is None:
+                    span = new(Span, (start, start))
+                    collection = Mapping(source, span) if kind is MappingStartEvent else Sequence(source, span)
                 else:
-                    collection = Sequence(source, new(Span, (start, start)), anchor=anchor, tag=tag, flow=flow)
+                    start = _collection_start(source.text, end, flow)
+                    span = new(Span, (start, start))
+                    collection = Mapping(source, span) if kind is MappingStartEvent else Sequence(source, span)
+                    collection.anchor = anchor
+                    collection.tag = None if event.ctag is None else str(event.ctag)
+                if flow:
+                    collection.flow = True
                 if in_mapping:
                     if key is None:
                         key = collection
