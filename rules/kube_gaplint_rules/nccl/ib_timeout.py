@@ -2,7 +2,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kube_gaplint.facts.nccl import ib_retry_seconds, ib_timeout_default, parse_integer
+from kube_gaplint.facts.nccl import IB_TIMEOUT_LIMIT, ib_timeout_default, ib_total_seconds
+from kube_gaplint.facts.variables import strtoll
 
 from kube_gaplint.findings import Fix, Gap, Related, SetVariable, Severity
 from kube_gaplint.model.scale import duration, size
@@ -13,6 +14,8 @@ from kube_gaplint.rule import Context, rule
 TIMEOUT, RETRIES = "NCCL_IB_TIMEOUT", "NCCL_IB_RETRY_CNT"
 MOST_RETRIES = 7
 RECOMMENDED = 22
+COMMON_RELEASE = (2, 14)
+"""Assumed for messages where the release is not known: most images in use ship NCCL 2.14 or newer."""
 
 
 @rule(
@@ -88,7 +91,7 @@ def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
     evident = rdma is not None or context.profile.rdma is True
     related = () if rdma is None else (Related(rdma, "RDMA is used"),)
     release = known_release(process.nccl)
-    default = ib_timeout_default(release)
+    default = ib_timeout_default(release or COMMON_RELEASE)
     timeout = process.environment.get(TIMEOUT)
     home = process.environment.home
     fix = Fix(f"set {TIMEOUT}={RECOMMENDED}", (SetVariable(home, TIMEOUT, str(RECOMMENDED)),))
@@ -105,8 +108,8 @@ def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
             container=process.container.name,
         )
     elif isinstance(timeout, Set):
-        number = parse_integer(timeout.value)
-        if number is not None and 0 < number < 32 and number <= (default if release else default - 1):
+        number = strtoll(timeout.value)
+        if number is not None and 0 < number < IB_TIMEOUT_LIMIT and number <= (default if release else default - 1):
             yield Gap(
                 timeout.origin,
                 f"{TIMEOUT}={timeout.value} is not above NCCL's default of {default}",
@@ -119,7 +122,7 @@ def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
             )
     retries = process.environment.get(RETRIES)
     if isinstance(retries, Set):
-        number = parse_integer(retries.value)
+        number = strtoll(retries.value)
         if number is not None and 0 <= number < MOST_RETRIES:
             yield Gap(
                 retries.origin,
@@ -134,5 +137,6 @@ def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
 
 
 def _cost(process: TrainingProcess, timeout: int) -> str:
-    seconds = ib_retry_seconds(timeout)
-    return f"a link that is away for about {duration(seconds)} ends the run of {size(process.workload)}"
+    seconds = ib_total_seconds(timeout)
+    away = "for long" if seconds is None else f"for about {duration(seconds)}"
+    return f"a link that is away {away} ends the run of {size(process.workload)}"
