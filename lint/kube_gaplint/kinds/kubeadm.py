@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 
 from kube_gaplint.bundle.bundle import Bundle
 from kube_gaplint.bundle.objects import KubeObject
+from kube_gaplint.facts import packages
 from kube_gaplint.kinds import cloudinit, node_os
 from kube_gaplint.kinds.cloudinit import Setup
 from kube_gaplint.kinds.context import Context
@@ -111,7 +112,7 @@ def _file(item: Part, setup: Setup, context: Context) -> None:
     if text is not None and encoding:
         text = decoded(text) if "base64" in encoding else None
     if text is None:
-        if cloudinit.packages.file_kind(path) is not None:
+        if packages.file_kind(path) is not None:
             setup.close(f"the content of {path} is not seen")
         return
     appends = item.boolean("append")
@@ -174,10 +175,10 @@ def machine_gpus(machine: KubeObject) -> CarriesGpus:
         part = spec.at(*path)
         if isinstance(part.node, Scalar):
             evidence.machine(part.string())
-    for path in ("guestAccelerators", "pciDevices", "gpus"):
-        part = spec.at(path)
+    for name in ("guestAccelerators", "pciDevices", "gpus"):
+        part = spec.at(name)
         if part.items():
-            evidence.has(f"{path} of the machine", part.origin)
+            evidence.has(f"{name} of the machine", part.origin)
     return evidence.answer()
 
 
