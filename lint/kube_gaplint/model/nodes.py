@@ -97,6 +97,11 @@ class NodePool:
     def object_origin(self) -> Origin:
         return self.origin
 
+    @property
+    def name(self) -> str:
+        """The pool's own name: that of a node group within its cluster object, else the object's."""
+        return self.subject.container or self.subject.name
+
     def forbids(self, reason: str) -> bool | None:
         """Whether the budgets let no node go for a reason (`Underutilized`, `Drifted`, `Empty`), at all times."""
         answers = [budget.forbids(reason) for budget in self.budgets]

@@ -76,7 +76,7 @@ def check(pool: NodePool, _context: Context) -> Iterator[Gap]:
     if pool.gpus.answer == "no":
         return
     for image in pool.images:
-        if isinstance(image.floats, Set) and image.floats.value:
+        if isinstance(image.floats, Set) and image.floats.value and not image.repeated:
             yield _gap(pool, image)
 
 
@@ -88,7 +88,7 @@ def _gap(pool: NodePool, image: NodeImage) -> Gap:
     what = "each new image counts as drift: running nodes are replaced" if replaces else "new nodes get another image"
     return Gap(
         image.origin,
-        f"the machine image of {'GPU' if certain else 'possibly GPU'} pool {pool.subject.name} floats: {value}",
+        f"the machine image of {'GPU' if certain else 'possibly GPU'} pool {pool.name} floats: {value}",
         f"{what}, and a kernel or driver that nobody tested meets the training",
         detail=f"{image.form}:{value}",
         severity=Severity.WARNING if certain and replaces else Severity.INFO,

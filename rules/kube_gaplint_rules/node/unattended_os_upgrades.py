@@ -99,7 +99,7 @@ def _gap(bootstrap: NodeBootstrap, action: UpgradeAction, held: list[UpgradeActi
     soft = not action.explicit or action.kind == "os-update-agent" or bootstrap.subject.kind == "DaemonSet"
     severity = Severity.WARNING if soft or bootstrap.gpus.answer == "unknown" else Severity.ERROR
     related = tuple(Related(hold.origin, f"held back: {hold.what}") for hold in held)
-    if held and action.kind in {"unattended-on", "default-automatic"}:
+    if (held and action.kind in {"unattended-on", "default-automatic"}) or action.kind == "unpinned-install":
         severity = Severity.INFO
     if bootstrap.gpus.origin is not None:
         related = (*related, Related(bootstrap.gpus.origin, bootstrap.gpus.reason))
