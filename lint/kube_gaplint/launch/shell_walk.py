@@ -180,7 +180,7 @@ class Walker:
     source: PlacedText
     parsed: Parsed = field(init=False)
     words: Expander = field(init=False)
-    written: Word | None = None
+    output_file: Word | None = None
     """The file that the command in hand is redirected to."""
     _assigned: dict[int, set[str]] = field(default_factory=dict)
 
@@ -968,7 +968,7 @@ class Walker:
         heredoc: Heredoc | None = None
         target = ""
         append = False
-        self.written = None
+        self.output_file = None
         for token in redirects:
             document = token.document
             if document is not None:
@@ -981,7 +981,7 @@ class Walker:
             elif token.operator in (">", ">>", ">|", "&>") and token.descriptor in ("", "1"):
                 found = self.words.words(*token.target)
                 target = (found[0].known or "") if len(found) == 1 else ""
-                self.written = found[0] if len(found) == 1 else None
+                self.output_file = found[0] if len(found) == 1 else None
                 append = token.operator == ">>"
             elif token.operator in ("<", "<&"):
                 found = self.words.words(*token.target)
@@ -1074,7 +1074,7 @@ class Walker:
             shell.background,
             not shell.background,
             redirected=bool(redirects),
-            writes=self.written,
+            writes=self.output_file,
             errexit=state.option("errexit"),
             options_open=any(word.multiple for word in words[1:]),
             directory=directory,
