@@ -89,7 +89,7 @@ def launcher(
         ("nemo llm pretrain --factory llama3_8b", ["nemo"], "nemo", "command", 4),
         ("apptainer exec --nv -B /a:/b img.sif python t.py", [], "t.py", "script", 0),
         ("srun singularity exec --nv img.sif torchrun t.py", ["srun", "torchrun"], "t.py", "script", 0),
-        ("./entry.sh pretrain", [], "./entry.sh", "command", 1),
+        ("./entry.sh pretrain", [], "", "command", 0),
         ("torchrun $ARGS pretrain_gpt.py --save /x", ["torchrun"], "pretrain_gpt.py", "script", 2),
         ("torchrun $SCRIPT --lr 1", ["torchrun"], "", "script", 2),
     ],
@@ -314,3 +314,23 @@ def test_other_launchers() -> None:
 def test_deep_nesting_ends() -> None:
     found = peeled("srun " * 200 + "python t.py")
     assert found.opaque_because
+
+
+def test_a_shell_behind_a_launcher_is_read() -> None:
+    text = "srun -N2 -K1 bash -c 'export A=1; cd /x && torchrun --nnodes=2 train.py --lr 1'"
+    found = launchers.peel_all(command(text))
+    last = found[-1]
+    assert [each.kind for each in last.launchers] == ["srun", "torchrun"]
+    assert last.program == "train.py"
+    assert value(last.environment.get("A")) == "1"
+    assert value(last.launchers[1].nodes) == 2
+
+
+def test_wrappers_and_scripts_behind_a_launcher() -> None:
+    assert peeled("srun numactl --interleave=all env B=2 python t.py").program == "t.py"
+    assert value(peeled("srun env B=2 python t.py").environment.get("B")) == "2"
+    unseen = peeled("srun bash /opt/run.sh")
+    assert unseen.program == "" and "/opt/run.sh" in unseen.opaque_because
+    seen = peeled("srun bash /opt/run.sh --lr 3", look_up={"/opt/run.sh": "deepspeed t.py $@\n"})
+    assert (seen.program, [each.kind for each in seen.launchers]) == ("t.py", ["srun", "deepspeed"])
+    assert seen.words[1].known == "3"

@@ -165,11 +165,8 @@ def _command(state: _State, files: Files, torch_of: TorchOf) -> Peeled | list[_S
         if inner is not None:
             image, rest = inner
             return [replace(state, words=rest, image=image, depth=state.depth + 1)]
-    if state.depth or _is_nesting(state):
-        nested = _nested(state, files)
-        if nested is not None:
-            return nested
-    return _program(state, interpreted=name.endswith(".py"))
+    nested = _nested(state, files)
+    return nested if nested is not None else _program(state, interpreted=name.endswith(".py"))
 
 
 def _layer(
@@ -211,43 +208,29 @@ def _layer(
     return [following]
 
 
-def _is_nesting(state: _State) -> bool:
-    """A container's own command is peeled of shells already; one made by hand may not be."""
-    return (state.words[0].known or "").rsplit("/", 1)[-1] in {"sh", "bash", "dash", "zsh", "ash", "ksh"} and not any(
-        word.known is None for word in state.words[:2]
-    )
+def _nested(state: _State, files: Files) -> Peeled | list[_State] | None:
+    """What a wrapper, a shell or a script by its name runs; None where the words are a program of their own."""
+    from kube_gaplint.launch.start import nested, peel_wrappers, start
 
-
-def _nested(state: _State, files: Files) -> list[_State] | None:
-    """What a shell or a wrapper inside a launcher runs; None where the words are a program of their own."""
-    from kube_gaplint.launch.start import start
-
-    started = start(state.words, state.environment, files)
-    commands = started.commands
-    if not commands or (len(commands) == 1 and commands[0].words == state.words):
-        return None
-    return [
-        _State(
-            command=_within(command, state.command),
-            words=command.words,
-            form="command",
-            environment=command.environment,
-            launchers=state.launchers,
-            image=state.image,
-            depth=state.depth + 1,
-        )
-        for command in commands
-        if command.certainty not in {"on-exit", "never-seen"}
-    ]
-
-
-def _within(command: Command, outer: Command) -> Command:
-    """A command of a shell inside keeps what is only known outside: the script, and whether it runs at all."""
-    if command.script is None and outer.script is not None:
-        command.script = outer.script
-    if command.certainty == "always":
-        command.certainty = outer.certainty
-    return command
+    command = replace(state.command, words=state.words, environment=state.environment)
+    bare = peel_wrappers(command)
+    if bare.words != state.words and bare.words:
+        return [replace(state, command=bare, words=bare.words, environment=bare.environment, depth=state.depth + 1)]
+    inside = nested(command, state.words, files)
+    if inside is not None and inside.commands:
+        return [
+            replace(
+                state,
+                command=each,
+                words=each.words,
+                environment=each.environment,
+                depth=state.depth + 1,
+            )
+            for each in inside.commands
+            if each.certainty not in {"on-exit", "never-seen"} or state.command.certainty == each.certainty
+        ] or None
+    reason = start(state.words, state.environment, files).unknown
+    return _opaque(state, reason) if reason else None
 
 
 def _program(state: _State, *, interpreted: bool = False) -> Peeled:
