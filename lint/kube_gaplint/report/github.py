@@ -9,7 +9,7 @@ from __future__ import annotations
 from kube_gaplint.findings import Finding, Report, Severity
 from kube_gaplint.report.escape import command_data, command_property, visible
 from kube_gaplint.report.options import RenderOptions
-from kube_gaplint.report.words import subject_name
+from kube_gaplint.report.words import explanation, repository_path
 
 _COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
 
@@ -21,26 +21,14 @@ def render(report: Report, options: RenderOptions) -> str:
 
 def _command(finding: Finding, options: RenderOptions) -> str:
     start, end = finding.place.start, finding.place.end
-    properties = {"file": finding.place.source.path, "line": str(start.line), "endLine": str(end.line)}
+    properties = {
+        "file": repository_path(finding.place.source.path, options),
+        "line": str(start.line),
+        "endLine": str(end.line),
+    }
     if start.line == end.line:  # the runner refuses columns on an annotation of several lines
         properties |= {"col": str(start.column), "endColumn": str(end.column)}
     properties["title"] = f"{finding.code} {finding.name}"
     listed = ",".join(f"{key}={command_property(visible(value))}" for key, value in properties.items())
-    message = command_data("\n".join(visible(line) for line in _message(finding, options)))
+    message = command_data("\n".join(visible(line) for line in explanation(finding, options)))
     return f"::{_COMMANDS[finding.severity]} {listed}::{message}"
-
-
-def _message(finding: Finding, options: RenderOptions) -> list[str]:
-    lines = [finding.message]
-    if finding.consequence:
-        lines.append(finding.consequence)
-    if finding.fix is not None:
-        lines.append(f"Fix: {finding.fix.title}")
-    incident = next(filter(None, map(options.incident, finding.evidence)), None)
-    if incident is not None:
-        link = f" {incident.sources[0][1]}" if incident.sources else ""
-        lines.append(f"Incident: {incident.title} ({incident.organisation}, {incident.year}){link}")
-    subject = subject_name(finding.subject)
-    if subject:
-        lines.append(f"In {subject}")
-    return lines

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from kube_gaplint.findings import Severity
+from kube_gaplint.rule import Rule
 
 
 class IncidentView(Protocol):
@@ -29,6 +30,11 @@ def no_incident(_identifier: str) -> IncidentView | None:
     return None
 
 
+def no_rule(_code: str) -> Rule | None:
+    """A registry without rules."""
+    return None
+
+
 @dataclass(frozen=True, slots=True)
 class RenderOptions:
     """How a report is to look.
@@ -36,6 +42,8 @@ class RenderOptions:
     `width` is in columns. `ascii_only`: the output's encoding has no box characters. `statistics` adds counts by rule
     and by kind of workload, `summary` the closing lines. `incident` finds the public report behind an id.
     `min_severity` is the one in force, for the hint on hidden findings. `show_source` prints the lines concerned.
+    `rule` finds the rule behind a code, for formats that carry its page. `folder` is the one that relative paths start
+    from and `root` that of the repository, for formats whose reader wants paths from there; both are absolute.
     """
 
     width: int = 100
@@ -46,3 +54,6 @@ class RenderOptions:
     statistics: bool = False
     min_severity: Severity = Severity.WARNING
     incident: Callable[[str], IncidentView | None] = no_incident
+    rule: Callable[[str], Rule | None] = no_rule
+    folder: str = ""
+    root: str = ""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os.path
 from collections import Counter
 from collections.abc import Mapping
 
 from kube_gaplint.findings import Finding, Report, Severity
 from kube_gaplint.model.subject import Subject
 from kube_gaplint.report.escape import visible
+from kube_gaplint.report.options import RenderOptions
 
 SEVERITIES = (Severity.ERROR, Severity.WARNING, Severity.INFO)
 _NOUNS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
@@ -81,3 +83,34 @@ def closing_lines(report: Report, least: Severity) -> list[str]:
     if report.errors:
         lines.append(f"{count(len(report.errors), 'file')} could not be read (see above).")
     return lines
+
+
+def explanation(finding: Finding, options: RenderOptions) -> list[str]:
+    """A finding in sentences, for readers that see no source lines: what, at what cost, the fix, the incident, whose.
+
+    The text is as it came, not made visible yet.
+    """
+    lines = [finding.message]
+    if finding.consequence:
+        lines.append(finding.consequence)
+    if finding.fix is not None:
+        lines.append(f"Fix: {finding.fix.title}")
+    incident = next(filter(None, map(options.incident, finding.evidence)), None)
+    if incident is not None:
+        link = f" {incident.sources[0][1]}" if incident.sources else ""
+        lines.append(f"Incident: {incident.title} ({incident.organisation}, {incident.year}){link}")
+    subject = finding.subject
+    if subject.kind != "file":
+        name = f"{subject.namespace}/{subject.name}" if subject.namespace else subject.name
+        container = f", container {subject.container}" if subject.container else ""
+        lines.append(f"In {subject.kind} {name}".rstrip() + container)
+    return lines
+
+
+def repository_path(path: str, options: RenderOptions) -> str:
+    """The path from the root of the repository, with `/`; the path itself where it lies elsewhere."""
+    if options.folder and options.root and not path.startswith("<"):
+        relative = os.path.relpath(os.path.join(options.folder, path), options.root)  # noqa: PTH118
+        if relative != os.pardir and not relative.startswith(os.pardir + os.sep):
+            return relative.replace(os.sep, "/")
+    return path
