@@ -18,7 +18,7 @@ from kube_gaplint.kinds.allocation import Allocation, allocation, array_length, 
 from kube_gaplint.kinds.context import Context
 from kube_gaplint.kinds.sbatch_header import Header, is_batch, read_header
 from kube_gaplint.launch.shell import read_script
-from kube_gaplint.model.command import Command, Script, Word
+from kube_gaplint.model.command import Command, Script
 from kube_gaplint.model.environment import Environment
 from kube_gaplint.model.profile import Profile
 from kube_gaplint.model.setting import Absent, Link, Origin, Set, Setting, Unknown
@@ -142,14 +142,7 @@ class _Reading:
     # The script
 
     def _read(self) -> Script:
-        text = self.source.text.text
-        unknown = Unknown("sbatch's command line may pass arguments", self.home)
-        arguments = (Word((unknown,), self.source.text.place(0, 0), multiple=True),)
-        first = text.split("\n", 1)[0]
-        shell = next((name for name in ("zsh", "dash", "bash", "sh") if re.search(rf"\b{name}\b", first)), "bash")
-        return read_script(
-            self.source.text, self._environment(), shell=shell, arguments=arguments, files=self.source.files
-        )
+        return read_script(self.source.text, self._environment(), arguments=None, files=self.source.files)
 
     def _environment(self) -> Environment:
         variables = slurm_variables(self.size, self.options, self.home)

@@ -17,7 +17,8 @@ from kube_gaplint.facts import packages
 from kube_gaplint.kinds.fields import Part
 from kube_gaplint.kinds.inner import Fixed, InnerYaml, Slice, decoded, inner_yaml, lines, stripped
 from kube_gaplint.launch.shell import read_script
-from kube_gaplint.model.command import Command, Heredoc, Script, Word
+from kube_gaplint.launch.start import start
+from kube_gaplint.model.command import Command, Word
 from kube_gaplint.model.environment import Environment
 from kube_gaplint.model.nodes import UpgradeAction, UpgradeKind
 from kube_gaplint.model.setting import Link, Origin, Set, Unknown
@@ -25,6 +26,7 @@ from kube_gaplint.text.nodes import Scalar
 from kube_gaplint.text.source import PlacedText
 
 _DEEPEST = 4
+_NODE_ENVIRONMENT = "the environment of a node is not seen"
 _APT_LINE = re.compile(r'\s*([A-Za-z][\w:-]*(?:::[\w-]*)*)\s+"?([^";{}]*)"?\s*;')
 _APT_BLOCK = re.compile(r"\s*([A-Za-z][\w:-]*)\s*\{")
 _ASSIGNMENT = re.compile(r"\s*([A-Za-z_][\w.-]*)\s*=\s*(.*?)\s*$")
@@ -241,15 +243,10 @@ def run_item(item: Part, inner: InnerYaml | None, setup: Setup) -> None:
     for word in item.items():
         if not isinstance(word.node, Scalar):
             return
-        words.append(Word((word.node.text,), word.node.place))
+        words.append(Word((word.node.text,), word.node.place, placed=_text_of(inner, word.node)))
     if words:
-        home = item.origin
-        _command(setup, Command(tuple(words), Environment(home, open_because="a node's environment"), item.place), None)
-        known = [word.known or "" for word in words]
-        if known[0].rpartition("/")[2] in packages.SHELLS and len(words) > 2 and known[1].lstrip("-").endswith("c"):
-            node = item.items()[2].node
-            if isinstance(node, Scalar):
-                read_shell(_text_of(inner, node), item.chain, setup)
+        environment = Environment(item.origin, open_because=_NODE_ENVIRONMENT)
+        _all_commands(start(tuple(words), environment, setup.files.get).commands, item.chain, setup)
 
 
 # Files
@@ -494,41 +491,39 @@ def _unit_switch(setup: Setup, unit: Part) -> None:
 def read_shell(text: PlacedText, chain: tuple[Link, ...], setup: Setup, *, recurring: bool = False) -> None:
     """A shell script, or a line of one, that runs as root on the node."""
     home = Origin(text.place(0, 0), chain=chain)
-    environment = Environment(home, open_because="the environment of a node is not seen")
-    script = read_script(text, environment, files=setup.files.get)
-    read_commands(script, chain, setup, recurring=recurring)
-
-
-def read_commands(script: Script, chain: tuple[Link, ...], setup: Setup, *, recurring: bool = False) -> None:
-    """The commands of a script that was read."""
+    script = read_script(text, Environment(home, open_because=_NODE_ENVIRONMENT), files=setup.files.get)
     for source in script.sources:
         if source.known is None or not packages.HARMLESS_SOURCES.fullmatch("/" + source.known):
             setup.close(f"{source.shown} is sourced and not seen")
-    for heredoc in script.heredocs:
-        if heredoc.target:
-            write_file(heredoc.target, heredoc.text, chain, setup)
+    _all_commands(script.commands, chain, setup, recurring=recurring)
+
+
+def _all_commands(
+    commands: Iterable[Command], chain: tuple[Link, ...], setup: Setup, *, recurring: bool = False
+) -> None:
     previous: Command | None = None
-    for command in script.commands:
-        _command(setup, command, previous, chain, recurring=recurring, heredocs=script.heredocs)
+    for command in commands:
+        one_command(setup, command, previous, chain, recurring=recurring)
         previous = command
 
 
-def _command(
+def one_command(
     setup: Setup,
     command: Command,
     previous: Command | None,
     chain: tuple[Link, ...] = (),
     *,
     recurring: bool = False,
-    heredocs: Iterable[Heredoc] = (),
 ) -> None:
-    """What one command does to upgrades."""
-    words = [word.known or "" for word in _unwrapped(command.words)]
+    """What one command does to upgrades. `previous` is the command before it, for pipes."""
+    words = [word.known or "" for word in command.words]
     if not words:
         return
     name = words[0].rpartition("/")[2]
     origin = Origin(command.place, chain=chain)
-    if command.writes is not None and command.writes.known and not heredocs_of(heredocs, command.writes.known):
+    if command.stdin is not None and command.stdin.target:
+        write_file(command.stdin.target, command.stdin.text, chain, setup, appends=name == "tee" and "-a" in words)
+    elif command.writes is not None and command.writes.known:
         _written(setup, command.writes.known, command, chain)
     if name in packages.MANAGERS:
         _manager(setup, name, words, origin, recurring=recurring)
@@ -540,37 +535,11 @@ def _command(
         _sed(setup, words, origin)
     elif name == "rm":
         _removed_files(setup, words, origin)
-    elif name == "tee" and previous is not None and command.pipeline.index > 0:
+    elif name == "tee" and previous is not None and command.pipeline.index > 0 and command.stdin is None:
         for path in words[1:]:
             if not path.startswith("-"):
                 _written(setup, path, previous, chain)
     _watch_opaque(setup, name, words, command, previous)
-
-
-def heredocs_of(heredocs: Iterable[Heredoc], path: str) -> bool:
-    return any(heredoc.target == path for heredoc in heredocs)
-
-
-_WRAPPERS = frozenset({"sudo", "env", "exec", "nohup", "time", "nice", "ionice", "command", "eatmydata", "chroot"})
-
-
-def _unwrapped(words: tuple[Word, ...]) -> tuple[Word, ...]:
-    """The words without `sudo`, `env A=b`, `timeout 5m`, `chroot /host` before them."""
-    at = 0
-    while at < len(words):
-        text = (words[at].known or "").rpartition("/")[2]
-        if text in _WRAPPERS:
-            at += 2 if text == "chroot" else 1
-            while at < len(words) and ((words[at].known or "").startswith("-") or re.match(r"\w+=", words[at].prefix)):
-                at += 1
-        elif text in ("timeout", "flock"):
-            at += 1
-            while at < len(words) and (words[at].known or "").startswith("-"):
-                at += 1
-            at += 1
-        else:
-            break
-    return words[at:]
 
 
 def short(words: list[str], limit: int = 60) -> str:
@@ -701,7 +670,7 @@ _ESCAPES = {"n": "\n", "t": "\t", "\\": "\\", '"': '"', "'": "'"}
 
 def _printed(command: Command) -> str | None:
     """What `echo` or `printf` prints; None where it is another program or not known."""
-    words = _unwrapped(command.words)
+    words = command.words
     if not words or any(word.known is None for word in words):
         return None
     texts = [word.known or "" for word in words]
