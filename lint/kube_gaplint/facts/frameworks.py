@@ -1,0 +1,931 @@
+"""Training frameworks: how each is recognised, and which of its options decide a run's fate.
+
+One row a framework. A key stands for a flag (`--save-interval`), an override (`trainer.max_steps=10`) and the dotted
+path in a configuration file alike; `-` and `_` count as the same. A key that starts with `$` is an environment
+variable, one with parentheses a keyword of a Python call (`ModelCheckpoint(every_n_epochs)`).
+
+Where several keys are listed, the first that is set wins. A default applies where the framework is recognised and
+everything that could set the key was seen.
+
+`extra` names further options that rules ask for:
+
+| key | meaning |
+|---|---|
+| tensor-parallel, pipeline-parallel, context-parallel, expert-parallel, data-parallel | sizes of the parallel groups |
+| data-workers | data-loader processes for each training process |
+| model, dataset | what is fetched by name at the start |
+| in-process-recovery | torchft, NVRx in-process restart: communicators are rebuilt inside the process |
+| overwrite-output | the output folder is emptied or ignored at the start |
+| weights-only | checkpoints hold no optimizer state: they cannot be resumed |
+| max-failures | worker failures that the framework itself survives (Ray Train) |
+| flight-recorder-buffer, flight-recorder-path | what the framework sets of torch's flight recorder by itself |
+| init-timeout | the process group's timeout until the first step is done, in seconds |
+| stall-shutdown | seconds after which Horovod ends a stalled run; 0 never |
+| save-on-each-node | every node writes the whole output by itself |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+Unit: TypeAlias = Literal[
+    "steps", "epochs", "fraction", "samples", "tokens", "seconds", "minutes", "hours",
+    "steps-or-fraction", "time-string", "epochs-or-time-string", "days-clock", "timedelta", "named", "per-epoch",
+]  # fmt: skip
+"""The unit of a number, or how its text is read: `steps-or-fraction` (below 1 a fraction of the run), `time-string`
+(Composer's `500ba`, `2ep`), `epochs-or-time-string` (a bare number is epochs), `days-clock` (`00:03:50:00`),
+`timedelta` (Python), `per-epoch` (so many in one epoch), `named` (the option's own name tells it)."""
+
+NONE = ("", "none", "null", "~")
+OFF = ("", "none", "null", "~", "0", "-1", "false", "no", "off", "never", "disabled")
+
+
+@dataclass(frozen=True, slots=True)
+class Amount:
+    """An option that holds an amount. Values in `off` count as if it were not given."""
+
+    keys: tuple[str, ...]
+    unit: Unit
+    off: tuple[str, ...] = OFF
+
+
+@dataclass(frozen=True, slots=True)
+class Default:
+    """What holds where no option is given. `unit` is for amounts."""
+
+    value: float
+    unit: Unit = "steps"
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Switch:
+    """Something that is on or off. `on` and `off` list values of the option; a bare flag is on.
+
+    `inverted`: the option switches it off (`--no-save`). `default` None: not known.
+    """
+
+    keys: tuple[str, ...]
+    off: tuple[str, ...] = ("none", "null", "~", "0", "-1", "false", "no", "off", "never", "disabled", "n", "f")
+    inverted: bool = False
+    default: bool | None = False
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PathOf:
+    """A path made of the values of keys, joined: an absolute one stands for itself. Each key has a default for where
+    it is not given; None: without it there is no path."""
+
+    parts: tuple[tuple[str, str | None], ...]
+
+
+def _path(key: str) -> PathOf:
+    """A path that one key gives."""
+    return PathOf(((key, None),))
+
+
+Effect: TypeAlias = Literal["off", "epochs", "steps", "best"]
+
+
+@dataclass(frozen=True, slots=True)
+class Strategy:
+    """An option that chooses what triggers a save (HF's save_strategy)."""
+
+    keys: tuple[str, ...]
+    effects: Mapping[str, Effect]
+    default: Effect | None
+    """None: it follows from the other options."""
+
+
+ResumeKind: TypeAlias = Literal["switch", "same-path", "always"]
+
+
+@dataclass(frozen=True, slots=True)
+class Resume:
+    """Whether a restart goes on from the last checkpoint.
+
+    "switch": an option asks for it. "same-path": it does where the load path is the save path (Megatron). "always":
+    the program looks for its own last checkpoint. `unless` lists options that put an end to it. `default` is for
+    "switch" without the option; None: not known. `by_itself` are patterns of scripts that look for it themselves.
+    """
+
+    kind: ResumeKind
+    keys: tuple[str, ...] = ()
+    unless: tuple[str, ...] = ()
+    by_itself: tuple[str, ...] = ()
+    default: bool | None = False
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Timeout:
+    """The process-group timeout. `seconds` is the default; None follows torch's own default."""
+
+    amounts: tuple[Amount, ...] = ()
+    seconds: float | None = None
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigSource:
+    """Where a configuration file is named: by options, or by the first positional with one of these endings.
+
+    `name_option` is Hydra's `--config-name`, a name within the folder that the option gives.
+    """
+
+    options: tuple[str, ...] = ()
+    positional: tuple[str, ...] = ()
+    name_option: str = ""
+    standard: tuple[str, ...] = ()
+    """Base names of files that the release ships: what they hold are the defaults of the row."""
+    default_elsewhere: str = ""
+    """Why missing keys are unknown even where no file is named: the recipe holds them in the image."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recognition:
+    """What shows that a program is of this framework; each tuple is one sufficient sign.
+
+    `options` are sets of options of which all must be given. `scripts` are patterns of base names, `modules` of dotted
+    names.
+    """
+
+    scripts: tuple[str, ...] = ()
+    paths: tuple[str, ...] = ()
+    """Patterns of the whole path, for scripts with common names."""
+    modules: tuple[str, ...] = ()
+    launchers: tuple[str, ...] = ()
+    options: tuple[tuple[str, ...], ...] = ()
+    weak_launchers: tuple[str, ...] = ()
+    """Launchers that show it where nothing stronger shows another."""
+    with_config: tuple[str, ...] = ()
+    """Scripts that show it under a weak launcher and with a configuration file beside them."""
+    imports: tuple[str, ...] = ()
+    calls: tuple[str, ...] = ()
+    """Names of Python calls in a visible script."""
+    variables: tuple[str, ...] = ()
+    """Environment variables, `*` for any text."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FrameworkFacts:
+    """One framework. `visible` tells whether its own options are all there is (argparse), so that defaults apply; where
+    a script of the user's decides (Lightning, plain torch), they apply only to a visible script."""
+
+    name: str
+    title: str
+    source: str
+    recognition: Recognition
+    runtime: Literal["torch", "jax", "tensorflow"] = "torch"
+    visible: bool = True
+    config: ConfigSource = field(default_factory=ConfigSource)
+    flags: str = ""
+    """Options without a value."""
+    save_path: tuple[PathOf, ...] = ()
+    second_path: tuple[PathOf, ...] = ()
+    interval: tuple[Amount, ...] = ()
+    interval_default: Default | None = None
+    strategy: Strategy | None = None
+    saving: Switch | None = None
+    needs: tuple[Literal["path", "interval"], ...] = ()
+    """What must be given for anything to be saved."""
+    total: tuple[Amount, ...] = ()
+    total_default: Default | None = None
+    retention: tuple[Amount, ...] = ()
+    retention_default: int | None = None
+    """None: all checkpoints are kept."""
+    resume: Resume | None = None
+    timeout: Timeout = field(default_factory=Timeout)
+    asynchronous: Switch | None = None
+    in_memory: tuple[Switch, ...] = ()
+    signal_save: Switch | None = None
+    exit_after: tuple[Amount, ...] = ()
+    samples_per_step: tuple[str, ...] = ()
+    extra: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    extra_defaults: Mapping[str, str] = field(default_factory=dict)
+    calls: tuple[str, ...] = ()
+    """Python calls whose keywords are the framework's options under their plain names."""
+
+
+_HF_EXTRA: Mapping[str, tuple[str, ...]] = {
+    "data-workers": ("dataloader-num-workers",),
+    "model": ("model-name-or-path", "model-name"),
+    "dataset": ("dataset-name",),
+    "overwrite-output": ("overwrite-output-dir",),
+    "weights-only": ("save-only-model",),
+    "save-on-each-node": ("save-on-each-node",),
+    "tensor-parallel": ("tp-size", "tensor-parallel-size"),
+}
+
+_HF_SAVE: Mapping[str, Effect] = {
+    "no": "off", "false": "off", "none": "off", "steps": "steps", "epoch": "epochs", "epochs": "epochs", "best": "best",
+}  # fmt: skip
+
+_MEGATRON_EXTRA: Mapping[str, tuple[str, ...]] = {
+    "tensor-parallel": ("tensor-model-parallel-size",),
+    "pipeline-parallel": ("pipeline-model-parallel-size",),
+    "context-parallel": ("context-parallel-size",),
+    "expert-parallel": ("expert-model-parallel-size",),
+    "data-workers": ("num-workers",),
+    "in-process-recovery": ("inprocess-restart",),
+    "flight-recorder-path": ("flight-recorder-dump-path",),
+    "micro-batch": ("micro-batch-size",),
+    "rerun-mode": ("rerun-mode",),
+    "exit-on-missing-checkpoint": ("exit-on-missing-checkpoint",),
+}
+
+FRAMEWORKS: tuple[FrameworkFacts, ...] = (
+    FrameworkFacts(
+        name="megatron",
+        title="Megatron-LM",
+        source="NVIDIA/Megatron-LM megatron/training/arguments.py core_v0.8.0 to v0.15.0, config/*.py @d98e8a64; "
+        "Megatron-DeepSpeed's fork keeps these names",
+        recognition=Recognition(
+            scripts=(
+                "pretrain_gpt.py", "pretrain_bert.py", "pretrain_t5.py", "pretrain_ict.py", "pretrain_mamba.py",
+                "pretrain_vlm.py", "pretrain_retro.py", "pretrain_vision_*.py", "pretrain_gpt_single_node.py",
+                "pretrain_gpt_core.py", "pretrain_hybrid.py",
+            ),
+            modules=("pretrain_gpt", "pretrain_bert", "pretrain_t5"),
+            options=(
+                ("tensor-model-parallel-size", "train-iters"),
+                ("tensor-model-parallel-size", "train-samples"),
+                ("tensor-model-parallel-size", "micro-batch-size"),
+                ("train-iters", "num-layers", "hidden-size"),
+                ("train-samples", "num-layers", "hidden-size"),
+                ("train-iters", "global-batch-size", "save-interval"),
+                ("train-samples", "global-batch-size", "save-interval"),
+            ),
+            imports=("megatron",),
+        ),
+        config=ConfigSource(options=("yaml-cfg",)),
+        flags="bf16 fp16 async-save use-distributed-optimizer overlap-grad-reduce overlap-param-gather "
+        "exit-signal-handler exit-on-missing-checkpoint no-load-optim no-load-rng no-save-optim no-save-rng finetune "
+        "sequence-parallel swiglu disable-bias-linear use-flash-attn recompute-activations checkpoint-activations "
+        "use-mcore-models use-dist-ckpt ckpt-fully-parallel-save ckpt-fully-parallel-load replication "
+        "inprocess-restart enable-ft-package calc-ft-timeouts untie-embeddings-and-output-weights "
+        "use-rotary-position-embeddings group-query-attention no-masked-softmax-fusion no-bias-gelu-fusion "
+        "no-bias-dropout-fusion no-gradient-accumulation-fusion no-position-embedding log-throughput log-params-norm "
+        "log-num-zeros-in-grad log-timers-to-tensorboard log-validation-ppl-to-tensorboard "
+        "log-batch-size-to-tensorboard log-memory-to-tensorboard "
+        "use-checkpoint-args no-initialization override-opt_param-scheduler use-checkpoint-opt_param-scheduler "
+        "deepspeed deepspeed-activation-checkpointing no-pipeline-parallel cpu-optimizer mock-data manual-gc "
+        "distribute-saved-activations moe-grouped-gemm moe-permute-fusion overlap-p2p-communication "
+        "apply-layernorm-1p no-create-attention-mask-in-dataloader attention-softmax-in-fp32 tp-comm-overlap "
+        "use-torch-fsdp2 no-async-tensor-model-parallel-allreduce no-rope-fusion accumulate-allreduce-grads-in-fp32 "
+        "auto-detect-ckpt-format use-precision-aware-optimizer skip-train eod-mask-loss reset-position-ids "
+        "reset-attention-mask test-mode use-cpu-initialization embed-layernorm sync-tp-duplicated-parameters",
+        save_path=(_path("save"),),
+        interval=(Amount(("save-interval", "persistent-save-interval"), "steps"),),
+        needs=("path", "interval"),
+        total=(
+            Amount(("train-iters",), "steps"),
+            Amount(("train-samples",), "samples"),
+            Amount(("train-tokens",), "tokens"),
+        ),
+        retention=(Amount(("most-recent-k",), "steps"),),
+        resume=Resume("same-path", ("load",), note="Megatron loads only what --load names"),
+        timeout=Timeout(
+            (
+                Amount(("distributed-timeout-seconds-after-init",), "seconds"),
+                Amount(("distributed-timeout-minutes",), "minutes"),
+            ),
+            600.0,
+            "--distributed-timeout-minutes 10",
+        ),
+        asynchronous=Switch(("async-save",)),
+        in_memory=(
+            Switch(("non-persistent-ckpt-type",), off=("global", "none", "null", "")),
+            Switch(("replication",)),
+        ),
+        signal_save=Switch(("exit-signal-handler",), note="SIGTERM ends the run without a checkpoint"),
+        exit_after=(Amount(("exit-duration-in-mins",), "minutes"),),
+        samples_per_step=("global-batch-size",),
+        extra=_MEGATRON_EXTRA,
+    ),
+    FrameworkFacts(
+        name="llama-factory",
+        title="LLaMA-Factory",
+        source="hiyouga/LLaMA-Factory src/llamafactory/launcher.py:58-89, hparams/parser.py @ff6d4d12",
+        recognition=Recognition(
+            launchers=("llamafactory",),
+            modules=("llamafactory*",),
+            options=(("stage", "finetuning-type"), ("stage", "do-train", "output-dir")),
+            paths=("*llamafactory/launcher.py", "*LLaMA-Factory/src/train*.py"),
+        ),
+        config=ConfigSource(positional=(".yaml", ".yml", ".json")),
+        save_path=(_path("output-dir"),),
+        interval=(Amount(("save-steps",), "steps-or-fraction"),),
+        interval_default=Default(500, "steps", "save_steps 500"),
+        strategy=Strategy(("save-strategy",), _HF_SAVE, "steps"),
+        total=(Amount(("max-steps",), "steps"), Amount(("num-train-epochs",), "epochs")),
+        total_default=Default(3, "epochs", "num_train_epochs 3"),
+        retention=(Amount(("save-total-limit",), "steps"),),
+        resume=Resume(
+            "always",
+            unless=("overwrite-output-dir",),
+            note="a checkpoint in output_dir is found unless overwrite_output_dir is set",
+        ),
+        timeout=Timeout((Amount(("ddp-timeout",), "seconds"),), 1800.0, "ddp_timeout 1800"),
+        extra=_HF_EXTRA,
+    ),
+    FrameworkFacts(
+        name="axolotl",
+        title="Axolotl",
+        source="axolotl-ai-cloud/axolotl src/axolotl/utils/schemas/config.py @067b021c",
+        recognition=Recognition(launchers=("axolotl",), modules=("axolotl*",), scripts=("axolotl",)),
+        config=ConfigSource(positional=(".yaml", ".yml")),
+        save_path=(PathOf((("output-dir", "./model-out"),)),),
+        interval=(Amount(("save-steps",), "steps-or-fraction"), Amount(("saves-per-epoch",), "per-epoch")),
+        interval_default=Default(1, "epochs", "without save_steps, saves_per_epoch and save_strategy: once an epoch"),
+        strategy=Strategy(("save-strategy",), _HF_SAVE, None),
+        total=(Amount(("max-steps",), "steps"), Amount(("num-epochs",), "epochs")),
+        total_default=Default(1, "epochs", "num_epochs 1"),
+        retention=(Amount(("save-total-limit",), "steps"),),
+        resume=Resume("switch", ("auto-resume-from-checkpoints", "resume-from-checkpoint")),
+        timeout=Timeout((Amount(("ddp-timeout",), "seconds"),), 1800.0, "HF's ddp_timeout 1800"),
+        extra={**_HF_EXTRA, "model": ("base-model",)},
+    ),
+    FrameworkFacts(
+        name="llm-foundry",
+        title="LLM Foundry",
+        source="mosaicml/llm-foundry llmfoundry/utils/config_utils.py:128-190, command_utils/train.py @8c8dd48f",
+        recognition=Recognition(
+            modules=("llmfoundry*",),
+            paths=("*llm-foundry/scripts/train/train.py",),
+            weak_launchers=("composer",),
+            with_config=("train.py",),
+            imports=("llmfoundry",),
+        ),
+        config=ConfigSource(positional=(".yaml", ".yml")),
+        save_path=(_path("save-folder"),),
+        interval=(Amount(("save-interval",), "epochs-or-time-string"),),
+        interval_default=Default(1000, "steps", "save_interval 1000ba"),
+        needs=("path",),
+        total=(Amount(("max-duration",), "epochs-or-time-string"),),
+        retention=(Amount(("save-num-checkpoints-to-keep",), "steps"),),
+        resume=Resume("switch", ("autoresume",), note="autoresume false"),
+        timeout=Timeout((Amount(("dist-timeout",), "seconds"),), 600.0, "dist_timeout 600"),
+        samples_per_step=("global-train-batch-size",),
+        extra={"overwrite-output": ("save-overwrite",), "data-workers": ("train-loader.num-workers",)},
+    ),
+    FrameworkFacts(
+        name="composer",
+        title="Composer",
+        source="mosaicml/composer composer/trainer/trainer.py:1058-1095 @64051888",
+        recognition=Recognition(weak_launchers=("composer",), imports=("composer",), calls=("Trainer(save_folder)",)),
+        visible=False,
+        config=ConfigSource(positional=(".yaml", ".yml")),
+        save_path=(_path("save-folder"),),
+        interval=(Amount(("save-interval",), "epochs-or-time-string"),),
+        interval_default=Default(1, "epochs", "save_interval 1ep"),
+        needs=("path",),
+        total=(Amount(("max-duration",), "epochs-or-time-string"),),
+        retention=(Amount(("save-num-checkpoints-to-keep",), "steps"),),
+        resume=Resume("switch", ("autoresume",), note="autoresume false"),
+        timeout=Timeout((Amount(("dist-timeout",), "seconds"),), 300.0, "dist_timeout 300"),
+        samples_per_step=("global-train-batch-size",),
+        extra={"overwrite-output": ("save-overwrite",)},
+        calls=("Trainer",),
+    ),
+    FrameworkFacts(
+        name="torchtitan",
+        title="torchtitan",
+        source="pytorch/torchtitan job_config.py v0.1.0 to v0.2.2, config/configs.py and "
+        "components/checkpointer/base.py @b5bcd76c",
+        recognition=Recognition(
+            modules=("torchtitan*",),
+            paths=("*torchtitan/train.py", "*torchtitan/*/train.py"),
+            options=(("job.config-file",), ("checkpoint.enable", "training.steps"), ("job.dump-folder",)),
+            imports=("torchtitan",),
+        ),
+        config=ConfigSource(options=("job.config-file", "job.config_file")),
+        flags="checkpoint.enable checkpoint.enable-checkpoint checkpoint.last-save-model-only fault-tolerance.enable "
+        "training.compile metrics.enable-tensorboard metrics.enable-wandb profiling.enable-profiling",
+        save_path=(PathOf((("job.dump-folder", "./outputs"), ("checkpoint.folder", "checkpoint"))),),
+        interval=(Amount(("checkpoint.interval",), "steps"),),
+        interval_default=Default(500, "steps", "checkpoint.interval 500"),
+        saving=Switch(
+            ("checkpoint.enable", "checkpoint.enable-checkpoint"), note="checkpoint.enable false: nothing is saved"
+        ),
+        total=(Amount(("training.steps",), "steps"),),
+        total_default=Default(10_000, "steps", "training.steps 10000"),
+        retention=(Amount(("checkpoint.keep-latest-k",), "steps"),),
+        retention_default=10,
+        resume=Resume("always", note="checkpoint.load_step -1: the newest step in the folder"),
+        timeout=Timeout((Amount(("comm.train-timeout-seconds",), "seconds"),), 100.0, "comm.train_timeout_seconds 100"),
+        asynchronous=Switch(("checkpoint.async-mode",), off=("disabled", "none", "")),
+        samples_per_step=("training.global-batch-size",),
+        extra={
+            "tensor-parallel": ("parallelism.tensor-parallel-degree", "training.tensor-parallel-degree"),
+            "pipeline-parallel": ("parallelism.pipeline-parallel-degree",),
+            "context-parallel": ("parallelism.context-parallel-degree",),
+            "flight-recorder-buffer": ("comm.trace-buf-size",),
+            "init-timeout": ("comm.init-timeout-seconds",),
+            "in-process-recovery": ("fault-tolerance.enable",),
+            "dataset": ("training.dataset",),
+        },
+        extra_defaults={"flight-recorder-buffer": "20000", "init-timeout": "300"},
+    ),
+    FrameworkFacts(
+        name="torchtune",
+        title="torchtune",
+        source="meta-pytorch/torchtune recipes/full_finetune_distributed.py @bd2a0fc7",
+        recognition=Recognition(
+            launchers=("torchtune",),
+            modules=("torchtune*", "recipes.*"),
+            paths=("*recipes/full_finetune_*.py", "*recipes/lora_*.py"),
+            imports=("torchtune",),
+        ),
+        config=ConfigSource(options=("config",)),
+        save_path=(_path("checkpointer.output-dir"), _path("output-dir")),
+        interval=(Amount(("save-every-n-steps",), "steps"),),
+        interval_default=Default(1, "epochs", "one checkpoint an epoch"),
+        total=(Amount(("max-steps",), "steps"), Amount(("epochs",), "epochs")),
+        resume=Resume("switch", ("resume-from-checkpoint",), note="resume_from_checkpoint false"),
+        asynchronous=Switch(("enable-async-checkpointing",)),
+        extra={"tensor-parallel": ("tensor-parallel-dim",)},
+    ),
+    FrameworkFacts(
+        name="litgpt",
+        title="LitGPT",
+        source="Lightning-AI/litgpt litgpt/args.py:11, litgpt/pretrain.py:54 @26857050",
+        recognition=Recognition(
+            launchers=("litgpt",), modules=("litgpt*",), paths=("*litgpt/pretrain.py", "*litgpt/finetune/*.py")
+        ),
+        config=ConfigSource(options=("config",)),
+        save_path=(PathOf((("out-dir", "out/pretrain"),)),),
+        interval=(Amount(("train.save-interval",), "steps"),),
+        interval_default=Default(1000, "steps", "train.save_interval 1000"),
+        total=(
+            Amount(("train.max-steps",), "steps"),
+            Amount(("train.max-tokens",), "tokens"),
+            Amount(("train.epochs",), "epochs"),
+        ),
+        resume=Resume("switch", ("resume",), note="resume false"),
+        timeout=Timeout((), 1800.0, "Lightning's default_pg_timeout of 30 minutes"),
+        samples_per_step=("train.global-batch-size",),
+    ),
+    FrameworkFacts(
+        name="maxtext",
+        title="MaxText",
+        source="AI-Hypercomputer/maxtext src/maxtext/configs/base.yml @e591f30c",
+        recognition=Recognition(
+            modules=("MaxText.*", "maxtext.*", "MaxText"),
+            paths=("*MaxText/train.py", "*maxtext/train.py", "*MaxText/*/train*.py", "*maxtext/*/train*.py"),
+            options=(("base-output-directory", "run-name"), ("per-device-batch-size", "base-output-directory")),
+        ),
+        runtime="jax",
+        config=ConfigSource(positional=(".yml", ".yaml"), standard=("base.yml",)),
+        save_path=(PathOf((("base-output-directory", None), ("run-name", ""))),),
+        second_path=(_path("local-checkpoint-directory"),),
+        interval=(Amount(("checkpoint-period",), "steps"),),
+        interval_default=Default(10_000, "steps", "checkpoint_period 10000"),
+        saving=Switch(("enable-checkpointing",), default=True, note="enable_checkpointing true"),
+        total=(Amount(("steps",), "steps"),),
+        total_default=Default(150_001, "steps", "steps 150001"),
+        retention=(Amount(("max-num-checkpoints-to-keep",), "steps"),),
+        resume=Resume("always", note="the same run_name goes on from its last checkpoint"),
+        asynchronous=Switch(("async-checkpointing",), default=True, note="async_checkpointing true"),
+        in_memory=(
+            Switch(("enable-emergency-checkpoint",)),
+            Switch(("enable-multi-tier-checkpointing",)),
+            Switch(("enable-continuous-checkpointing",)),
+        ),
+        signal_save=Switch(("enable-autocheckpoint",), note="enable_autocheckpoint false"),
+        extra={
+            "in-process-recovery": ("elastic-enabled",),
+            "init-timeout": ("jax-distributed-initialization-timeout",),
+        },
+    ),
+    FrameworkFacts(
+        name="nemo",
+        title="NeMo",
+        source="NVIDIA-NeMo/NeMo exp_manager.py, examples/nlp/language_modeling/conf @8cfedd72",
+        recognition=Recognition(
+            scripts=(
+                "megatron_*_pretraining.py", "megatron_*_finetuning.py", "megatron_*_continue_training.py",
+                "speech_to_text_*.py", "train_gpt_sft.py", "train_gpt_dpo.py", "train_reward_model.py",
+            ),
+            options=(
+                ("exp-manager.explicit-log-dir",), ("exp-manager.resume-if-exists",), ("exp-manager.exp-dir",),
+                ("exp-manager.create-checkpoint-callback",),
+            ),
+            imports=("nemo.utils.exp_manager",),
+        ),
+        config=ConfigSource(
+            options=("config-path",),
+            name_option="config-name",
+            default_elsewhere="the recipe's own configuration in the image holds it",
+        ),
+        save_path=(
+            _path("exp-manager.explicit-log-dir"),
+            _path("exp-manager.exp-dir"),
+            _path("exp-manager.checkpoint-callback-params.dirpath"),
+        ),
+        interval=(
+            Amount(("exp-manager.checkpoint-callback-params.every-n-train-steps",), "steps"),
+            Amount(("exp-manager.checkpoint-callback-params.train-time-interval",), "timedelta"),
+            Amount(("exp-manager.checkpoint-callback-params.every-n-epochs",), "epochs"),
+            Amount(("trainer.val-check-interval",), "steps-or-fraction"),
+        ),
+        saving=Switch(("exp-manager.create-checkpoint-callback",), default=None),
+        total=(Amount(("trainer.max-steps",), "steps"), Amount(("trainer.max-epochs",), "epochs")),
+        retention=(Amount(("exp-manager.checkpoint-callback-params.save-top-k",), "steps"),),
+        resume=Resume("switch", ("exp-manager.resume-if-exists",), default=None, note="resume_if_exists"),
+        timeout=Timeout((), 1800.0, "Lightning's default_pg_timeout of 30 minutes"),
+        asynchronous=Switch(("exp-manager.checkpoint-callback-params.async-save",), default=None),
+        signal_save=Switch(("exp-manager.create-preemption-callback",), default=None),
+        exit_after=(
+            Amount(("exp-manager.max-time-per-run",), "days-clock"),
+            Amount(("trainer.max-time",), "days-clock"),
+        ),
+        samples_per_step=("model.global-batch-size",),
+        extra={
+            "tensor-parallel": ("model.tensor-model-parallel-size",),
+            "pipeline-parallel": ("model.pipeline-model-parallel-size",),
+            "context-parallel": ("model.context-parallel-size",),
+            "data-workers": ("model.data.num-workers",),
+        },
+    ),
+    FrameworkFacts(
+        name="nemo2",
+        title="NeMo 2",
+        source="NVIDIA-NeMo/NeMo nemo/lightning/run/plugins.py:107-110, pytorch/callbacks/model_checkpoint.py:79-89, "
+        "resume.py:92-94, strategies/megatron_strategy.py:605 @8cfedd72",
+        recognition=Recognition(
+            launchers=("nemo",),
+            paths=("*NeMo/scripts/llm/*.py", "*nemo/collections/llm/*"),
+            modules=("nemo.collections.llm*", "nemo_run*"),
+            options=(("recipe",), ("factory",)),
+            imports=("nemo.lightning", "nemo.collections.llm", "nemo_run"),
+        ),
+        visible=False,
+        config=ConfigSource(default_elsewhere="the recipe decides it"),
+        save_path=(_path("log.log-dir"), _path("log.ckpt.dirpath"), _path("log-dir")),
+        interval=(
+            Amount(("log.ckpt.every-n-train-steps", "ModelCheckpoint(every_n_train_steps)"), "steps"),
+            Amount(("log.ckpt.train-time-interval", "ModelCheckpoint(train_time_interval)"), "timedelta"),
+            Amount(("log.ckpt.every-n-epochs", "ModelCheckpoint(every_n_epochs)"), "epochs"),
+        ),
+        total=(Amount(("trainer.max-steps", "max-steps", "Trainer(max_steps)"), "steps"),),
+        retention=(Amount(("log.ckpt.save-top-k", "ModelCheckpoint(save_top_k)"), "steps"),),
+        resume=Resume("switch", ("resume.resume-if-exists", "AutoResume(resume_if_exists)"), default=None),
+        timeout=Timeout((Amount(("$TORCH_NCCL_HEARTBEAT_TIMEOUT_SEC",), "seconds"),), 1800.0, "Lightning's 30 minutes"),
+        asynchronous=Switch(("trainer.strategy.ckpt-async-save", "MegatronStrategy(ckpt_async_save)"), default=None),
+        signal_save=Switch(("PreemptionPlugin(preempt_time)",), default=None),
+        extra={
+            "tensor-parallel": (
+                "trainer.strategy.tensor-model-parallel-size",
+                "MegatronStrategy(tensor_model_parallel_size)",
+            ),
+            "pipeline-parallel": (
+                "trainer.strategy.pipeline-model-parallel-size",
+                "MegatronStrategy(pipeline_model_parallel_size)",
+            ),
+        },
+    ),
+    FrameworkFacts(
+        name="hf-trainer",
+        title="Hugging Face Trainer",
+        source="huggingface/transformers src/transformers/training_args.py 4.30.2, 4.57.1, 5.24.0; "
+        "examples/pytorch/*/run_*.py",
+        recognition=Recognition(
+            scripts=(
+                "run_clm.py", "run_mlm.py", "run_plm.py", "run_fim.py", "run_glue.py", "run_xnli.py", "run_ner.py",
+                "run_qa.py", "run_seq2seq_qa.py", "run_qa_beam_search.py", "run_summarization.py", "run_translation.py",
+                "run_swag.py", "run_image_classification.py", "run_mae.py", "run_mim.py", "run_clip.py",
+                "run_audio_classification.py", "run_speech_recognition_ctc.py", "run_speech_recognition_seq2seq.py",
+                "run_classification.py", "run_object_detection.py", "run_semantic_segmentation.py",
+                "run_instance_segmentation.py", "run_generation.py",
+            ),
+            modules=("trl.scripts.*",),
+            options=(
+                ("output-dir", "per-device-train-batch-size"),
+                ("output-dir", "save-steps", "max-steps"),
+                ("output-dir", "save-steps", "save-total-limit"),
+                ("output-dir", "save-strategy"),
+                ("output-dir", "num-train-epochs"),
+                ("output-dir", "gradient-accumulation-steps", "learning-rate", "lr-scheduler-type"),
+                ("output-dir", "ddp-timeout"),
+            ),
+            calls=(
+                "TrainingArguments", "Seq2SeqTrainingArguments", "SFTConfig", "DPOConfig", "GRPOConfig", "SFTTrainer",
+                "Seq2SeqTrainer", "ORPOConfig", "KTOConfig", "RewardConfig",
+            ),
+        ),
+        config=ConfigSource(options=("config",), positional=(".json", ".yaml", ".yml")),
+        flags="do-train do-eval do-predict bf16 fp16 tf32 overwrite-output-dir gradient-checkpointing group-by-length "
+        "load-best-model-at-end save-only-model save-on-each-node ignore-data-skip push-to-hub streaming "
+        "trust-remote-code use-peft packing use-liger-kernel enable-jit-checkpoint "
+        "low-cpu-mem-usage torch-compile fp16-full-eval bf16-full-eval",
+        save_path=(_path("output-dir"),),
+        interval=(Amount(("save-steps",), "steps-or-fraction"),),
+        interval_default=Default(500, "steps", "save_steps 500"),
+        strategy=Strategy(("save-strategy",), _HF_SAVE, "steps"),
+        total=(Amount(("max-steps",), "steps"), Amount(("num-train-epochs",), "epochs")),
+        total_default=Default(3, "epochs", "num_train_epochs 3"),
+        retention=(Amount(("save-total-limit",), "steps"),),
+        resume=Resume(
+            "switch",
+            ("resume-from-checkpoint",),
+            unless=("overwrite-output-dir",),
+            by_itself=("run_*.py",),
+            default=None,
+            note="the example scripts look for the last checkpoint in output_dir",
+        ),
+        timeout=Timeout((Amount(("ddp-timeout",), "seconds"),), 1800.0, "ddp_timeout 1800"),
+        asynchronous=Switch((), default=False, note="the Trainer saves while training waits"),
+        signal_save=Switch(("enable-jit-checkpoint",), note="enable_jit_checkpoint false"),
+        extra=_HF_EXTRA,
+        calls=(
+            "TrainingArguments", "Seq2SeqTrainingArguments", "SFTConfig", "DPOConfig", "GRPOConfig", "ORPOConfig",
+            "KTOConfig", "RewardConfig",
+        ),
+    ),
+    FrameworkFacts(
+        name="open_clip",
+        title="OpenCLIP",
+        source="mlfoundations/open_clip src/open_clip_train/params.py",
+        recognition=Recognition(
+            modules=("open_clip_train*", "training.main"),
+            paths=("*open_clip*/main.py",),
+            options=(("save-frequency", "train-data"), ("save-frequency", "resume"), ("save-frequency", "logs")),
+            imports=("open_clip_train",),
+        ),
+        flags="save-most-recent delete-previous-checkpoint copy-codebase local-loss gather-with-grad "
+        "grad-checkpointing use-bn-sync force-quick-gelu dataset-resampled horovod report-to-wandb torchcompile",
+        save_path=(PathOf((("logs", "./logs/"), ("name", ""))),),
+        second_path=(_path("remote-sync"),),
+        interval=(Amount(("save-frequency",), "epochs"),),
+        interval_default=Default(1, "epochs", "--save-frequency 1"),
+        total=(Amount(("epochs",), "epochs"),),
+        total_default=Default(32, "epochs", "--epochs 32"),
+        resume=Resume("switch", ("resume",), note="--resume is not given"),
+        extra={"data-workers": ("workers",), "model": ("pretrained",)},
+        extra_defaults={"data-workers": "4"},
+    ),
+    FrameworkFacts(
+        name="fairseq",
+        title="fairseq",
+        source="facebookresearch/fairseq fairseq/dataclass/configs.py CheckpointConfig",
+        recognition=Recognition(
+            scripts=("fairseq-train", "fairseq-hydra-train", "fairseq_cli*"),
+            modules=("fairseq_cli.*", "fairseq.*"),
+            paths=("*fairseq/train.py", "*fairseq_cli/train.py"),
+            options=(
+                ("save-interval-updates", "max-update"), ("save-interval-updates", "arch"),
+                ("arch", "max-tokens", "criterion"),
+            ),
+            imports=("fairseq",),
+        ),
+        flags="no-save no-epoch-checkpoints no-last-checkpoints fp16 bf16 memory-efficient-fp16",
+        save_path=(_path("save-dir"), PathOf((("checkpoint.save-dir", "checkpoints"),))),
+        interval=(
+            Amount(("save-interval-updates", "checkpoint.save-interval-updates"), "steps"),
+            Amount(("save-interval", "checkpoint.save-interval"), "epochs"),
+        ),
+        interval_default=Default(1, "epochs", "--save-interval 1"),
+        saving=Switch(("no-save", "checkpoint.no-save"), inverted=True, default=True),
+        total=(
+            Amount(("max-update", "optimization.max-update"), "steps"),
+            Amount(("max-epoch", "optimization.max-epoch"), "epochs"),
+        ),
+        retention=(
+            Amount(("keep-interval-updates", "checkpoint.keep-interval-updates"), "steps"),
+            Amount(("keep-last-epochs", "checkpoint.keep-last-epochs"), "steps"),
+        ),
+        resume=Resume(
+            "always",
+            unless=("reset-optimizer", "checkpoint.reset-optimizer"),
+            note="checkpoint_last.pt in the save folder is restored",
+        ),
+        extra={"data-workers": ("num-workers",)},
+    ),
+    FrameworkFacts(
+        name="metaseq",
+        title="metaseq",
+        source="facebookresearch/metaseq metaseq/dataclass/configs.py CheckpointConfig",
+        recognition=Recognition(
+            scripts=("metaseq-train",), modules=("metaseq.*",), paths=("*metaseq/cli/train.py",), imports=("metaseq",)
+        ),
+        save_path=(PathOf((("save-dir", "checkpoints"),)),),
+        second_path=(_path("cloud-upload-path"), _path("checkpoint-path")),
+        interval=(
+            Amount(("save-interval-updates",), "steps"),
+            Amount(("save-interval-epochs", "save-interval"), "epochs"),
+        ),
+        interval_default=Default(1, "epochs", "once an epoch"),
+        saving=Switch(("no-save",), inverted=True, default=True),
+        total=(Amount(("max-update",), "steps"), Amount(("max-epoch",), "epochs")),
+        retention=(Amount(("keep-last-updates", "keep-last-epochs"), "steps"),),
+        resume=Resume("always", note="checkpoint_last.pt in the save folder is restored"),
+        asynchronous=Switch(("save-async",)),
+    ),
+    FrameworkFacts(
+        name="ray-train",
+        title="Ray Train",
+        source="ray 2.60.0 air/config.py:354-455, train/v2/api/config.py:360-402, train/torch/config.py:66-143",
+        recognition=Recognition(
+            imports=("ray.train",),
+            calls=("TorchTrainer", "ScalingConfig", "FailureConfig"),
+        ),
+        visible=False,
+        save_path=(PathOf((("RunConfig(storage_path)", "~/ray_results"),)),),
+        interval=(Amount(("CheckpointConfig(checkpoint_frequency)",), "steps"),),
+        saving=Switch((), default=None),
+        retention=(Amount(("CheckpointConfig(num_to_keep)",), "steps"),),
+        resume=Resume("switch", ("TorchTrainer(resume_from_checkpoint)",), default=None),
+        timeout=Timeout((Amount(("TorchConfig(timeout_s)",), "seconds"),), 1800.0, "TorchConfig timeout_s 1800"),
+        extra={"max-failures": ("FailureConfig(max_failures)",)},
+        extra_defaults={"max-failures": "0"},
+    ),
+    FrameworkFacts(
+        name="lightning",
+        title="PyTorch Lightning",
+        source="Lightning-AI/pytorch-lightning strategies/*.py, callbacks/model_checkpoint.py, "
+        "signal_connector.py @7f0c3436",
+        recognition=Recognition(
+            weak_launchers=("lightning",),
+            options=(
+                ("trainer.max-epochs",), ("trainer.max-steps", "trainer.devices"), ("trainer.num-nodes",),
+                ("trainer.strategy",), ("trainer.devices",),
+            ),
+            imports=("pytorch_lightning", "lightning", "lightning.pytorch", "lightning_fabric", "lightning.fabric"),
+        ),
+        visible=False,
+        config=ConfigSource(options=("config", "config-path"), name_option="config-name"),
+        save_path=(
+            _path("ModelCheckpoint(dirpath)"),
+            _path("trainer.default-root-dir"),
+            _path("Trainer(default_root_dir)"),
+        ),
+        interval=(
+            Amount(("ModelCheckpoint(every_n_train_steps)",), "steps"),
+            Amount(("ModelCheckpoint(train_time_interval)",), "timedelta"),
+            Amount(("ModelCheckpoint(every_n_epochs)",), "epochs"),
+        ),
+        interval_default=Default(1, "epochs", "ModelCheckpoint saves once an epoch"),
+        saving=Switch(("trainer.enable-checkpointing", "Trainer(enable_checkpointing)"), default=True),
+        total=(
+            Amount(("trainer.max-steps", "Trainer(max_steps)"), "steps"),
+            Amount(("trainer.max-epochs", "Trainer(max_epochs)"), "epochs"),
+        ),
+        retention=(Amount(("ModelCheckpoint(save_top_k)",), "steps"),),
+        retention_default=1,
+        resume=Resume("switch", ("ckpt-path", "fit(ckpt_path)"), note="Trainer.fit without ckpt_path starts anew"),
+        timeout=Timeout(
+            (Amount(("DDPStrategy(timeout)", "FSDPStrategy(timeout)", "DeepSpeedStrategy(timeout)"), "timedelta"),),
+            1800.0,
+            "default_pg_timeout of 30 minutes",
+        ),
+        extra={"weights-only": ("ModelCheckpoint(save_weights_only)",)},
+    ),
+    FrameworkFacts(
+        name="deepspeed",
+        title="DeepSpeed",
+        source="deepspeed/constants.py, comm/comm.py v0.14.0 to v0.18.9; 30 minutes through v0.19.5, 10 on master from "
+        "2026-08-17 (pull request 8253)",
+        recognition=Recognition(
+            weak_launchers=("deepspeed",),
+            options=(("deepspeed-config",), ("deepspeed", "deepspeed-config")),
+            imports=("deepspeed",),
+            variables=("DEEPSPEED_TIMEOUT",),
+        ),
+        visible=False,
+        timeout=Timeout((Amount(("$DEEPSPEED_TIMEOUT",), "minutes"),), 1800.0, "DeepSpeed's 30 minutes"),
+        flags="deepspeed",
+    ),
+    FrameworkFacts(
+        name="horovod",
+        title="Horovod",
+        source="horovod/horovod runner/launch.py, common/common.h @2626dc87",
+        recognition=Recognition(weak_launchers=("horovodrun",), imports=("horovod",), variables=("HOROVOD_*",)),
+        visible=False,
+        timeout=Timeout((), None, "Horovod has no collective timeout"),
+        extra={"stall-shutdown": ("$HOROVOD_STALL_SHUTDOWN_TIME_SECONDS",)},
+        extra_defaults={"stall-shutdown": "0"},
+    ),
+    FrameworkFacts(
+        name="accelerate",
+        title="Accelerate",
+        source="huggingface/accelerate src/accelerate/utils/dataclasses.py:296-301 @16cb6eb8",
+        recognition=Recognition(weak_launchers=("accelerate",), imports=("accelerate",), calls=("Accelerator",)),
+        visible=False,
+        save_path=(_path("ProjectConfiguration(project_dir)"),),
+        retention=(Amount(("ProjectConfiguration(total_limit)",), "steps"),),
+        timeout=Timeout((Amount(("InitProcessGroupKwargs(timeout)",), "timedelta"),), 600.0, "10 minutes for NCCL"),
+    ),
+    FrameworkFacts(
+        name="torch",
+        title="PyTorch",
+        source="torch/distributed/constants.py 1.7.1 to 2.14.1",
+        recognition=Recognition(
+            imports=("torch.distributed", "torch.nn.parallel"),
+            calls=("init_process_group", "DistributedDataParallel", "FSDP", "fully_shard"),
+        ),
+        visible=False,
+        timeout=Timeout((Amount(("init_process_group(timeout)",), "timedelta"),), None, "torch's default"),
+    ),
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Conventions:
+    """Option names that mean the same in most hand-written training scripts. They are believed where they are given;
+    where they are not, nothing is known."""
+
+    save_path: tuple[str, ...]
+    load_path: tuple[str, ...]
+    interval: tuple[str, ...]
+    total: tuple[str, ...]
+    retention: tuple[str, ...]
+    resume: tuple[str, ...]
+    variables: tuple[str, ...]
+    """Environment variables that hold the save path of a script whose text is not seen."""
+    extra: Mapping[str, tuple[str, ...]]
+    config: tuple[str, ...]
+    """Options that name a configuration file, which may hold every other one."""
+
+
+CONVENTIONS = Conventions(
+    save_path=(
+        "save-dir", "save-path", "save-folder", "save-directory", "checkpoint-dir", "checkpoints-dir",
+        "checkpoint-path", "checkpoint-folder", "checkpoint-directory", "ckpt-dir", "ckpt-path-save", "ckpt-folder",
+        "ckpt-save-dir",
+        "ckpt-save-path", "save-checkpoint-path", "save-checkpoint-dir", "checkpoint-save-path", "checkpoint-save-dir",
+        "output-dir", "output-directory", "output-path", "output-folder", "out-dir", "outdir", "output", "out", "save",
+        "work-dir", "model-dir", "default-root-dir", "checkpoint.dir", "checkpoint.path", "checkpoint.save-dir",
+        "trainer.default-local-dir", "ckpt", "project", "storage", "s3-tier-base-path",
+    ),
+    load_path=("load", "resume-from", "load-dir", "load-path", "load-checkpoint"),
+    interval=(
+        "save-steps", "save-every-n-steps", "checkpointing-steps", "checkpoint-steps", "save-interval-steps",
+        "save-every-steps", "checkpoint-interval-steps", "save-interval-iters", "save-iters", "save-interval-updates",
+        "save-epochs", "save-every-n-epochs", "save-every-epochs", "checkpoint-every-n-steps",
+        "checkpoint-every-n-epochs", "save-interval", "save-every", "save-freq", "save-frequency", "save-period",
+        "checkpoint-interval", "checkpoint-freq", "checkpoint-frequency", "checkpoint-every", "checkpoint-period",
+        "ckpt-interval", "ckpt-freq", "ckpt-every", "trainer.save-freq", "checkpoint.interval", "s3-checkpointing-freq",
+    ),
+    total=(
+        "max-steps", "total-steps", "num-steps", "train-steps", "max-train-steps", "max-iters", "total-iters",
+        "num-iterations", "train-iters", "max-iterations", "max-updates", "max-update", "num-train-steps",
+        "training-steps", "trainer.total-training-steps", "epochs", "num-epochs", "max-epochs", "num-train-epochs",
+        "total-epochs", "trainer.total-epochs", "train-samples", "max-tokens",
+    ),
+    retention=(
+        "save-total-limit", "keep-last", "keep-last-n", "keep-last-k", "max-checkpoints", "checkpoints-total-limit",
+        "num-checkpoints-to-keep", "checkpoint-hist", "max-to-keep", "keep-checkpoints", "max-ckpt-to-keep",
+        "trainer.max-actor-ckpt-to-keep", "save-top-k",
+    ),
+    resume=("resume", "auto-resume", "autoresume", "resume-from-checkpoint", "resume-training", "resume-mode",
+            "trainer.resume-mode", "resume-if-exists", "continue-training"),
+    variables=("CHECKPOINT_DIR", "CHECKPOINT_PATH", "CKPT_DIR", "CKPT_PATH", "SAVE_DIR", "SAVE_PATH"),
+    extra={
+        "tensor-parallel": ("tensor-model-parallel-size", "tensor-parallel-size", "tp-size", "tp-degree", "tp"),
+        "pipeline-parallel": ("pipeline-model-parallel-size", "pipeline-parallel-size", "pp-size", "pp-degree", "pp"),
+        "context-parallel": ("context-parallel-size", "cp-size"),
+        "data-workers": ("workers", "num-workers", "dataloader-num-workers", "data-workers", "n-workers"),
+        "model": ("model-name-or-path", "model-name", "pretrained-model-name-or-path", "base-model", "model-id"),
+        "dataset": ("dataset-name", "dataset"),
+        "overwrite-output": ("overwrite-output-dir",),
+    },
+    config=("config", "config-file", "cfg", "conf", "config-path", "yaml", "recipe", "hparams", "cfg-path", "params"),
+)  # fmt: skip
+
+IN_PROCESS_VARIABLES: Mapping[str, str] = {
+    "TORCHFT_LIGHTHOUSE": "torchft, meta-pytorch/torchft torchft/manager.py:75-184 @7eb7087",
+    "TORCHFT_MANAGER_PORT": "torchft, meta-pytorch/torchft torchft/manager.py:75-184 @7eb7087",
+    "TORCHFT_TIMEOUT_SEC": "torchft, meta-pytorch/torchft torchft/manager.py:75-184 @7eb7087",
+    "TORCHFT_QUORUM_TIMEOUT_SEC": "torchft, meta-pytorch/torchft torchft/manager.py:75-184 @7eb7087",
+    "HPCALL_PROC": "HyperPod checkpointless training",
+}
+"""Environment variables that show that communicators are rebuilt inside the process."""
+
+IN_PROCESS_IMPORTS = ("torchft", "nvidia_resiliency_ext.inprocess", "hyperpod_checkpointless_training")
+IN_PROCESS_OPTIONS = ("inprocess-restart",)
+
+
+KNOWN_PACKAGES = frozenset(
+    """
+    torch torchvision torchaudio torchdata torchmetrics torchtext functorch numpy scipy pandas pyarrow sklearn PIL cv2
+    matplotlib seaborn tqdm rich click yaml omegaconf hydra fire tyro absl einops timm transformers tokenizers datasets
+    evaluate accelerate peft trl bitsandbytes safetensors sentencepiece huggingface_hub diffusers deepspeed apex
+    flash_attn triton lightning pytorch_lightning lightning_fabric lightning_utilities composer streaming ray wandb
+    mlflow tensorboard tensorboardX comet_ml neptune clearml horovod jax jaxlib flax optax orbax tensorflow keras
+    tensorflow_datasets webdataset fsspec s3fs gcsfs boto3 botocore smart_open requests psutil pynvml setproctitle
+    dotenv packaging filelock regex nltk torchft torch_xla torch_npu habana_frameworks intel_extension_for_pytorch
+    nvidia_resiliency_ext kubernetes kubeflow sagemaker smdistributed msgpack zstandard h5py zarr librosa soundfile
+    albumentations xformers megatron nemo bagua fairscale torch_geometric dgl lm_eval nemo_run pkg_resources setuptools
+    """.split()  # noqa: SIM905 (a list of words reads better)
+)
+"""Packages whose import does not hide a training loop of the user's own: what they do is known to the rows above, or
+is no matter for checkpoints and process groups."""
+
+
+def framework(name: str) -> FrameworkFacts | None:
+    """The row of a framework by its name."""
+    return next((row for row in FRAMEWORKS if row.name == name), None)

@@ -1,0 +1,793 @@
+"""Frameworks: which one a program belongs to, and the settings that decide its fate.
+
+What each framework's options are called and what holds without them stands in `facts.frameworks`; this module only
+looks them up and brings them into one form. Three states are kept throughout: a key that no visible place gives is
+absent only where every place was seen, and only then does a default apply.
+"""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+
+from kube_gaplint.facts import torch as torch_facts
+from kube_gaplint.facts.frameworks import (
+    CONVENTIONS,
+    FRAMEWORKS,
+    IN_PROCESS_IMPORTS,
+    IN_PROCESS_VARIABLES,
+    Amount,
+    ConfigSource,
+    FrameworkFacts,
+    PathOf,
+    Resume,
+    Switch,
+)
+from kube_gaplint.launch.amounts import is_off, quantity, unit_of_name
+from kube_gaplint.launch.config_files import Config, ExpandedText, read_config
+from kube_gaplint.launch.launchers import Peeled
+from kube_gaplint.launch.launchers.base import Files, no_files
+from kube_gaplint.launch.lookup import Lookup, ScriptFacts
+from kube_gaplint.launch.options import NO_SPEC, parse_options
+from kube_gaplint.model.setting import Absent, Origin, Set, Setting, Unknown, mapped
+from kube_gaplint.model.training import Framework, Options, Quantity, Release, TrainingSettings
+
+_FALSE = frozenset({"", "0", "-1", "false", "no", "off", "none", "null", "~", "n", "f", "never"})
+_CONFIG_ENDINGS = (".yaml", ".yml", ".json", ".toml", ".gin", ".ini", ".cfg")
+
+
+@dataclass(frozen=True, slots=True)
+class Understood:
+    """What was understood of one program."""
+
+    framework: Framework | None
+    facts: FrameworkFacts | None
+    options: Options
+    configs: tuple[Config, ...]
+    settings: TrainingSettings
+
+
+def understand(
+    peeled: Peeled,
+    *,
+    files: Files = no_files,
+    script: ScriptFacts | None = None,
+    torch: Setting[Release] | None = None,
+) -> Understood:
+    """The framework of a program and its settings.
+
+    `files` gives configuration files by path, `script` what the program's own text says where that is visible.
+    """
+    home = Origin(peeled.command.place)
+    options = parse_options(peeled.words, home, NO_SPEC, open_because=_open_options(peeled))
+    found = recognise(peeled, options, script)
+    facts = found[0] if found is not None else None
+    if facts is not None and facts.flags:
+        spec = NO_SPEC.with_names(facts.flags.split(), _valued_names(facts))
+        options = parse_options(peeled.words, home, spec, open_because=_open_options(peeled))
+    configs = read_configs(options, facts.config if facts is not None else _ANY_CONFIG, files)
+    look = Lookup(
+        options=options,
+        configs=configs,
+        environment=peeled.environment,
+        script=script,
+        home=home,
+        plain_calls=facts.calls if facts is not None else (),
+        unseen=_unseen(peeled, facts, options, configs, script),
+    )
+    framework = None if found is None else Framework(found[0].name, found[0].title, found[1])
+    settings = _Reader(look, facts, peeled, torch or Unknown("the torch release is not known")).read()
+    return Understood(framework, facts, options, configs, settings)
+
+
+def opaque_settings(reason: str, origin: Origin) -> TrainingSettings:
+    """The settings of a program that nothing is known of."""
+    unknown = Unknown(reason, origin)
+    return TrainingSettings(
+        save_path=unknown,
+        save_interval=unknown,
+        saving=unknown,
+        total=unknown,
+        retention=unknown,
+        resume=unknown,
+        timeout=unknown,
+        asynchronous=unknown,
+        in_memory=unknown,
+        best_only=unknown,
+        signal_save=unknown,
+        second_path=unknown,
+        exit_after=unknown,
+        samples_per_step=unknown,
+    )
+
+
+# -- recognition -----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    peeled: Peeled
+    options: Options
+    script: ScriptFacts | None
+
+
+def recognise(
+    peeled: Peeled, options: Options, script: ScriptFacts | None = None
+) -> tuple[FrameworkFacts, Origin] | None:
+    """The framework of a program, and what shows it. Strong signs of any row go before weak ones of all."""
+    seen = _Seen(peeled, options, script)
+    for sign in (_by_launcher, _by_name, _by_options, _by_script, _by_config, _by_weak_launcher, _by_variable):
+        for row in FRAMEWORKS:
+            origin = sign(row, seen)
+            if origin is not None:
+                return row, origin
+    return None
+
+
+def _matches(text: str, patterns: Iterable[str]) -> bool:
+    return any(fnmatchcase(text, pattern) for pattern in patterns)
+
+
+def _by_launcher(row: FrameworkFacts, seen: _Seen) -> Origin | None:
+    for launcher in seen.peeled.launchers:
+        if launcher.kind in row.recognition.launchers:
+            return replace(launcher.origin, note=f"started by {launcher.kind}")
+    return None
+
+
+def _by_name(row: FrameworkFacts, seen: _Seen) -> Origin | None:
+    if not seen.peeled.program:
+        return None
+    signs = row.recognition
+    if seen.peeled.form == "module":
+        found = _matches(seen.peeled.program, signs.modules)
+    else:
+        found = _matches(seen.peeled.name, signs.scripts) or _matches(seen.peeled.program, signs.paths)
+    return replace(seen.peeled.origin, note=f"the program is {seen.peeled.name}") if found else None
+
+
+def _by_options(row: FrameworkFacts, seen: _Seen) -> Origin | None:
+    for names in row.recognition.options:
+        occurrences = [seen.options.find(name) for name in names]
+        first = occurrences[0]
+        if first is not None and all(occurrence is not None for occurrence in occurrences):
+            shown = ", ".join(f"--{name}" if "." not in name else name for name in names)
+            return Origin(first.word.place, note=f"it is given {shown}")
+    return None
+
+
+def _by_script(row: FrameworkFacts, seen: _Seen) -> Origin | None:
+    script = seen.script
+    if script is None:
+        return None
+    for name, origin in script.imports.items():
+        if any(name == known or name.startswith(known + ".") for known in row.recognition.imports):
+            return replace(origin, note=f"the script imports {name}")
+    for call in row.recognition.calls:
+        name, _, keyword = call.rstrip(")").partition("(")
+        if name in script.calls and (not keyword or keyword in script.keywords.get(name, {})):
+            return replace(script.calls[name], note=f"the script calls {name}")
+    return None
+
+
+def _by_config(row: FrameworkFacts, seen: _Seen) -> Origin | None:
+    signs = row.recognition
+    if seen.peeled.name not in signs.with_config or not any(
+        one.kind in signs.weak_launchers for one in seen.peeled.launchers
+    ):
+        return None
+    for word in seen.options.positionals:
+        if word.prefix.endswith(row.config.positional):
+            return Origin(word.place, note=f"{seen.peeled.name} takes {word.shown}")
+    return None
+
+
+def _by_weak_launcher(row: FrameworkFacts, seen: _Seen) -> Origin | None:
+    for launcher in reversed(seen.peeled.launchers):
+        if launcher.kind in row.recognition.weak_launchers:
+            return replace(launcher.origin, note=f"started by {launcher.kind}")
+    return None
+
+
+def _by_variable(row: FrameworkFacts, seen: _Seen) -> Origin | None:
+    if not row.recognition.variables:
+        return None
+    for name in seen.peeled.environment:
+        if _matches(name, row.recognition.variables):
+            setting = seen.peeled.environment.variables[name]
+            origin = setting.origin or seen.peeled.environment.home
+            return replace(origin, note=f"{name} is set")
+    return None
+
+
+# -- configuration files ---------------------------------------------------------------------------------------------
+
+_ANY_CONFIG = ConfigSource(options=CONVENTIONS.config, positional=_CONFIG_ENDINGS)
+
+
+def read_configs(options: Options, source: ConfigSource, files: Files) -> tuple[Config, ...]:
+    """The configuration files that the arguments name. One that is not visible comes out open."""
+    found: list[Config] = []
+    for name in source.options:
+        occurrence = options.find(name)
+        if occurrence is not None and not occurrence.bare:
+            found.append(_config(occurrence.value, Origin(occurrence.word.place), source, files))
+    for word in options.positionals if source.positional else ():
+        if word.prefix.lower().endswith(source.positional) or (word.known is None and not word.prefix):
+            found.append(_config(word.setting, Origin(word.place), source, files))
+    return tuple(found)
+
+
+def _config(setting: Setting[str], origin: Origin, source: ConfigSource, files: Files) -> Config:
+    if not isinstance(setting, Set):
+        return Config("", origin, open_because="the configuration file is not known")
+    path = setting.value
+    if posixpath.basename(path) in source.standard:
+        return Config(path, origin)
+    text = files(path)
+    if text is None:
+        return Config(path, origin, open_because=f"the configuration {path} is not visible")
+    return read_config(text, path, expanded=isinstance(text, ExpandedText) and text.expanded)
+
+
+def _open_options(peeled: Peeled) -> str:
+    return "the command's arguments are not all visible" if peeled.command.options_open else ""
+
+
+def _valued_names(facts: FrameworkFacts) -> list[str]:
+    """Options that surely take a value, so that an unknown one after them opens nothing."""
+    names: list[str] = []
+    for amount in (*facts.interval, *facts.total, *facts.retention, *facts.timeout.amounts, *facts.exit_after):
+        names.extend(amount.keys)
+    for path in (*facts.save_path, *facts.second_path):
+        names.extend(key for key, _ in path.parts)
+    names.extend(facts.samples_per_step)
+    if facts.strategy is not None:
+        names.extend(facts.strategy.keys)
+    if facts.resume is not None and facts.resume.kind == "same-path":
+        names.extend(facts.resume.keys)
+    flags = {Options.normal(flag) for flag in facts.flags.split()}
+    return [name for name in names if name[0] not in "$" and "(" not in name and Options.normal(name) not in flags]
+
+
+def _unseen(
+    peeled: Peeled,
+    facts: FrameworkFacts | None,
+    options: Options,
+    configs: tuple[Config, ...],
+    script: ScriptFacts | None,
+) -> str:
+    """Why a key that is not given may be set all the same; empty where everything was seen."""
+    if options.open_because:
+        return options.open_because
+    for config in configs:
+        if config.open_because:
+            return config.open_because
+    if facts is None or not facts.visible:
+        if script is None:
+            return f"the text of {peeled.name or 'the program'} is not visible"
+        if script.open_because:
+            return script.open_because
+    return facts.config.default_elsewhere if facts is not None else ""
+
+
+# -- settings --------------------------------------------------------------------------------------------------------
+
+
+class _Reader:
+    """Reads the settings of one program by the row of its framework, or by conventions where it has none."""
+
+    def __init__(self, look: Lookup, facts: FrameworkFacts | None, peeled: Peeled, torch: Setting[Release]) -> None:
+        self.look = look
+        self.facts = facts
+        self.peeled = peeled
+        self.torch = torch
+
+    def read(self) -> TrainingSettings:
+        facts, look = self.facts, self.look
+        loose = facts is None or not facts.visible
+        path = self._paths(facts.save_path if facts is not None else ())
+        if loose and not isinstance(path, Set):
+            path = self._convention(CONVENTIONS.save_path) or self._script_path() or self._variable_path() or path
+        effect, effect_setting = self._strategy()
+        interval = self._interval(effect, effect_setting)
+        total = self._total()
+        if loose and not isinstance(interval, Set):
+            interval = self._named(CONVENTIONS.interval, total) or interval
+        saving = self._saving(path, interval, effect, effect_setting)
+        if isinstance(saving, Set) and not saving.value:
+            interval = Absent(saving.origin)
+        retention = self._retention()
+        return TrainingSettings(
+            save_path=path,
+            save_interval=interval,
+            saving=saving,
+            total=total,
+            retention=retention,
+            resume=self._resume(path),
+            timeout=self._timeout(),
+            asynchronous=self._switch(facts.asynchronous if facts is not None else None),
+            in_memory=self._in_memory(),
+            best_only=self._best_only(effect, effect_setting),
+            signal_save=self._signal_save(),
+            second_path=self._paths(facts.second_path, missing_is_absent=True)
+            if facts is not None
+            else look.missing(()),
+            exit_after=self._exit_after(),
+            samples_per_step=self._samples(),
+            extra=self._extra(),
+        )
+
+    # -- paths
+
+    def _paths(self, paths: tuple[PathOf, ...], *, missing_is_absent: bool = False) -> Setting[str]:
+        """The first path that is given; else the first that has a default."""
+        look = self.look
+        if not paths:
+            return look.missing(())
+        for path in paths:
+            if any(look.given((key,)) is not None for key, _ in path.parts):
+                return self._join(path)
+        missing = look.missing([key for path in paths for key, _ in path.parts])
+        if isinstance(missing, Absent) and not missing_is_absent:
+            for path in paths:
+                if all(default is not None for _, default in path.parts):
+                    return self._join(path)
+        return missing
+
+    def _join(self, path: PathOf) -> Setting[str]:
+        joined = ""
+        origin: Origin | None = None
+        written = False
+        for key, fallback in path.parts:
+            value = self.look.get(key)
+            if isinstance(value, Unknown):
+                before = (
+                    f"{joined.rstrip('/')}/{value.prefix}"
+                    if joined and not value.prefix.startswith("/")
+                    else value.prefix
+                )
+                if written or self.look.given((key,)) is not None:
+                    return Unknown(value.reason, value.origin, before)
+                return value
+            if isinstance(value, Absent):
+                if fallback is None:
+                    return value
+                text = fallback
+            else:
+                text = value.value
+                if not written or text.startswith("/") or "://" in text:
+                    origin = value.origin
+                written = True
+            joined = _join_paths(joined, text)
+        if written and origin is not None:
+            return Set(joined, origin)
+        note = self.facts.title if self.facts is not None else ""
+        return Set(joined, Origin(self.look.home.place, "default", f"{note}'s default folder"))
+
+    def _convention(self, names: tuple[str, ...]) -> Setting[str] | None:
+        found = self.look.given(names)
+        if found is None or (isinstance(found[1], Set) and found[1].value.strip().lower() in _FALSE):
+            return None
+        return found[1]
+
+    def _script_path(self) -> Setting[str] | None:
+        script = self.look.script
+        if script is None:
+            return None
+        for path in script.save_paths:
+            if not isinstance(path, Absent):
+                return path
+        return None
+
+    def _variable_path(self) -> Setting[str] | None:
+        """A variable that by its name holds the save path of a script whose text is not seen."""
+        if self.look.script is not None:
+            return None
+        for name in CONVENTIONS.variables:
+            value = self.look.environment.variables.get(name)
+            if value is not None and not isinstance(value, Absent):
+                return value
+        return None
+
+    # -- what is saved, and when
+
+    def _strategy(self) -> tuple[str, Setting[str]]:
+        """The effect of an option that chooses what triggers a save; empty where the other options do."""
+        strategy = self.facts.strategy if self.facts is not None else None
+        if strategy is None:
+            return "", Absent(self.look.home)
+        value = self.look.get(*strategy.keys)
+        if isinstance(value, Set):
+            text = value.value.strip().strip("\"'").lower().rsplit(".", 1)[-1]
+            effect = strategy.effects.get(text)
+            return (
+                (effect, value) if effect is not None else ("?", Unknown(f"{value.value!r} is not known", value.origin))
+            )
+        if isinstance(value, Unknown):
+            return "?", value
+        return strategy.default or "", value
+
+    def _interval(self, effect: str, setting: Setting[str]) -> Setting[Quantity]:
+        facts, look = self.facts, self.look
+        if facts is None:
+            return look.missing(())
+        if effect == "off":
+            return Absent(setting.origin or look.home)
+        if effect == "epochs":
+            return Set(Quantity(1, "epochs"), setting.origin or look.home)
+        if effect == "best":
+            return Unknown("it saves when a metric is best", setting.origin)
+        if effect == "?":
+            return Unknown("what triggers a save is not known", setting.origin)
+        found = self._amount(facts.interval)
+        if not isinstance(found, Absent):
+            return found
+        fallback = facts.interval_default
+        if fallback is None or look.unseen:
+            return found
+        note = f"{facts.title}'s default: {fallback.note}"
+        return Set(Quantity(fallback.value, fallback.unit), Origin(look.home.place, "default", note))  # type: ignore[arg-type]
+
+    def _amount(self, amounts: tuple[Amount, ...]) -> Setting[Quantity]:
+        """The first of several amounts that is in use."""
+        look = self.look
+        unread: Unknown | None = None
+        for amount in amounts:
+            found = look.given(amount.keys)
+            if found is None:
+                continue
+            key, value = found
+            if isinstance(value, Unknown):
+                unread = unread or value
+                continue
+            if not isinstance(value, Set) or is_off(value.value, amount):
+                continue
+            read = quantity(value.value, amount.unit, key)
+            if read is None:
+                unread = unread or Unknown(f"{value.value!r} cannot be read", value.origin)
+                continue
+            return unread or Set(read, value.origin)
+        if unread is not None:
+            return unread
+        return look.missing([key for amount in amounts for key in amount.keys])
+
+    def _named(self, names: tuple[str, ...], beside: Setting[Quantity] | None = None) -> Setting[Quantity] | None:
+        """An amount of an unknown program: its unit is that of the option's name, or of the total beside it."""
+        found = self.look.given(names)
+        if found is None:
+            return None
+        key, value = found
+        if not isinstance(value, Set):
+            return value
+        amount = Amount((key,), "named")
+        if is_off(value.value, amount):
+            return None
+        unit = unit_of_name(key)
+        if unit is None and isinstance(beside, Set) and beside.value.unit == "steps":
+            unit = "steps"
+        read = quantity(value.value, unit or "epochs-or-time-string")
+        if read is None or unit is None:
+            return Unknown(f"the unit of --{key} is not known", value.origin)
+        return Set(read, value.origin)
+
+    def _saving(
+        self, path: Setting[str], interval: Setting[Quantity], effect: str, setting: Setting[str]
+    ) -> Setting[bool]:
+        facts, look = self.facts, self.look
+        if effect == "off":
+            return Set(False, setting.origin or look.home)
+        if facts is None or (not facts.visible and not facts.needs and facts.saving is None):
+            # A hand-written script that is given a place or an interval for saves, saves.
+            for given in (interval, path):
+                if isinstance(given, Set) and given.origin.written:
+                    return Set(True, given.origin)
+            return self._script_saves()
+        if facts.saving is not None:
+            switch = self._switch(facts.saving)
+            if not (isinstance(switch, Set) and switch.value and facts.needs):
+                return switch
+        for need, given in (("path", path), ("interval", interval)):
+            if need not in facts.needs:
+                continue
+            if isinstance(given, Absent):
+                return Set(False, Origin(given.origin.place, "default", f"{facts.title} saves nothing without it"))
+            if isinstance(given, Unknown) and not given.prefix and self._not_given(need):
+                return given
+        origin = path.origin if isinstance(path, Set) else look.home
+        return Set(True, origin or look.home)
+
+    def _script_saves(self) -> Setting[bool]:
+        """Whether a visible script saves at all."""
+        script = self.look.script
+        missing = self.look.missing(())
+        if script is None:
+            return missing if isinstance(missing, Unknown) else Unknown("its text is not visible", self.look.home)
+        if script.save_paths:
+            return Set(True, script.save_paths[0].origin or script.origin)
+        return missing if isinstance(missing, Unknown) else Set(False, script.origin)
+
+    def _not_given(self, need: str) -> bool:
+        """Whether a need is nowhere visible: given with an unknown value, it is given all the same."""
+        facts = self.facts
+        assert facts is not None
+        if need == "path":
+            keys = [key for path in facts.save_path for key, _ in path.parts]
+        else:
+            keys = [key for amount in facts.interval for key in amount.keys]
+        return self.look.given(keys) is None
+
+    def _switch(self, switch: Switch | None) -> Setting[bool]:
+        look = self.look
+        if switch is None:
+            return look.missing(()) if look.unseen else Unknown("not known of this program", look.home)
+        found = look.given(switch.keys)
+        if found is None:
+            missing = look.missing(switch.keys)
+            if isinstance(missing, Absent) and switch.default is not None:
+                note = switch.note or "off by default"
+                return Set(switch.default, Origin(look.home.place, "default", note))
+            return missing if isinstance(missing, Unknown) else Unknown("its default is not known", look.home)
+        key, value = found
+        if not isinstance(value, Set):
+            return value
+        is_on = look.bare(key) or value.value.strip().strip("\"'").lower() not in switch.off
+        return Set(is_on is not switch.inverted, value.origin)
+
+    def _best_only(self, effect: str, setting: Setting[str]) -> Setting[bool]:
+        look = self.look
+        if effect == "best":
+            return Set(True, setting.origin or look.home)
+        if effect == "?":
+            return Unknown("what triggers a save is not known", setting.origin)
+        missing = look.missing(())
+        return missing if isinstance(missing, Unknown) else Set(False, Origin(look.home.place, "default"))
+
+    def _in_memory(self) -> Setting[bool]:
+        look = self.look
+        switches = self.facts.in_memory if self.facts is not None else ()
+        given = look.given(("in-memory-checkpointing-freq",))
+        if given is not None and isinstance(given[1], Set):
+            return Set(True, given[1].origin)
+        unknown: Unknown | None = None
+        for switch in switches:
+            found = self._switch(switch)
+            if isinstance(found, Set) and found.value:
+                return found
+            if isinstance(found, Unknown):
+                unknown = found
+        missing = look.missing(())
+        if unknown is not None:
+            return unknown
+        return missing if isinstance(missing, Unknown) else Set(False, Origin(look.home.place, "default"))
+
+    def _signal_save(self) -> Setting[bool]:
+        script = self.look.script
+        found = self._switch(self.facts.signal_save) if self.facts is not None and self.facts.signal_save else None
+        if isinstance(found, Set) and (found.value or script is None or script.handles_stop is None):
+            return found
+        if script is not None and script.handles_stop is not None:
+            return script.handles_stop
+        if found is not None:
+            return found
+        missing = self.look.missing(())
+        return missing if isinstance(missing, Unknown) else Unknown("not known of this program", self.look.home)
+
+    # -- how much, how long
+
+    def _total(self) -> Setting[Quantity]:
+        facts, look = self.facts, self.look
+        found = self._amount(facts.total) if facts is not None and facts.total else look.missing(())
+        if isinstance(found, Set):
+            return found
+        if facts is None or not facts.visible:
+            named = self._named(CONVENTIONS.total)
+            return named or found
+        if isinstance(found, Absent) and facts.total_default is not None and not look.unseen:
+            note = f"{facts.title}'s default: {facts.total_default.note}"
+            default = facts.total_default
+            return Set(Quantity(default.value, default.unit), Origin(look.home.place, "default", note))  # type: ignore[arg-type]
+        return found
+
+    def _retention(self) -> Setting[int]:
+        facts, look = self.facts, self.look
+        loose = facts is None or not facts.visible
+        if loose:
+            found = look.given(CONVENTIONS.retention)
+            if found is not None:
+                amount = Amount((found[0],), "steps")
+                if isinstance(found[1], Set) and is_off(found[1].value, amount):
+                    return Absent(found[1].origin)
+                return _count(mapped(found[1], lambda text: quantity(text, "steps")))
+        if facts is None or not facts.retention:
+            return look.missing(())
+        given = look.given([key for amount in facts.retention for key in amount.keys])
+        value = self._amount(facts.retention)
+        if isinstance(value, Absent) and given is not None and isinstance(given[1], Set):
+            return Absent(given[1].origin)  # an explicit "keep all"
+        if isinstance(value, Absent) and facts.retention_default is not None:
+            note = f"{facts.title} keeps {facts.retention_default} by default"
+            return Set(facts.retention_default, Origin(look.home.place, "default", note))
+        return _count(value)
+
+    def _timeout(self) -> Setting[float]:
+        facts, look = self.facts, self.look
+        if facts is None:
+            return look.missing(())
+        timeout = facts.timeout
+        for amount in timeout.amounts:
+            found = look.given(amount.keys)
+            if found is None:
+                continue
+            key, value = found
+            if not isinstance(value, Set):
+                return value
+            if value.value.strip().lower() in {"none", "null", ""}:
+                continue
+            read = quantity(value.value, amount.unit, key)
+            seconds = read.seconds if read is not None else None
+            return (
+                Unknown(f"{value.value!r} cannot be read", value.origin)
+                if seconds is None
+                else Set(seconds, value.origin)
+            )
+        missing = look.missing([key for amount in timeout.amounts for key in amount.keys])
+        if isinstance(missing, Unknown):
+            return missing
+        if facts.runtime != "torch":
+            return Unknown(f"{facts.title} has no process group of torch", look.home)
+        if timeout.seconds is not None:
+            note = f"{facts.title}'s default: {timeout.note}"
+            return Set(timeout.seconds, Origin(look.home.place, "default", note))
+        if facts.name == "horovod":
+            return Unknown(timeout.note, look.home)
+        if isinstance(self.torch, Set):
+            defaults = torch_facts.defaults(self.torch.value)
+            if defaults is not None:
+                shown = ".".join(map(str, self.torch.value))
+                return Set(defaults.timeout_nccl, Origin(look.home.place, "default", f"torch {shown}'s default"))
+        return Absent(look.home)
+
+    def _exit_after(self) -> Setting[float]:
+        if self.facts is None or not self.facts.exit_after:
+            return self.look.missing(())
+        found = self._amount(self.facts.exit_after)
+        if not isinstance(found, Set):
+            return found
+        seconds = found.value.seconds
+        return Unknown("it is no time", found.origin) if seconds is None else Set(seconds, found.origin)
+
+    def _samples(self) -> Setting[float]:
+        keys = (
+            self.facts.samples_per_step if self.facts is not None else ("global-batch-size", "global-train-batch-size")
+        )
+        if not keys:
+            return self.look.missing(())
+        value = self._amount((Amount(keys, "samples"),))
+        return mapped(value, lambda found: found.amount)
+
+    # -- going on after a failure
+
+    def _resume(self, path: Setting[str]) -> Setting[bool]:
+        facts, look = self.facts, self.look
+        rule = facts.resume if facts is not None else None
+        if rule is None:
+            return self._conventional_resume(path)
+        if rule.kind == "same-path":
+            return self._same_path(rule, path)
+        given = look.given(rule.keys) if rule.keys else None
+        if given is not None:
+            key, value = given
+            if not isinstance(value, Set):
+                return value
+            if look.bare(key) or value.value.strip().strip("\"'").lower() not in _FALSE:
+                return Set(True, value.origin)
+            return Set(False, value.origin)
+        for name in rule.unless:
+            stop = look.given((name,))
+            if stop is None:
+                continue
+            if not isinstance(stop[1], Set):
+                return stop[1]
+            if look.bare(name) or stop[1].value.strip().lower() not in _FALSE:
+                return Set(False, stop[1].origin)
+        missing = look.missing((*rule.keys, *rule.unless))
+        if isinstance(missing, Unknown):
+            return missing
+        default = True if rule.kind == "always" else rule.default
+        if _matches(self.peeled.name, rule.by_itself):
+            default = True
+        if default is None:
+            return Unknown("whether the script resumes is not visible", look.home)
+        return Set(default, Origin(look.home.place, "default", rule.note))
+
+    def _same_path(self, rule: Resume, path: Setting[str]) -> Setting[bool]:
+        found = self.look.given(rule.keys)
+        if found is None:
+            missing = self.look.missing(rule.keys)
+            if isinstance(missing, Unknown):
+                return missing
+            return Set(False, Origin(missing.origin.place, "default", rule.note))
+        load = found[1]
+        if isinstance(load, Set) and isinstance(path, Set):
+            return Set(posixpath.normpath(load.value) == posixpath.normpath(path.value), load.origin)
+        if isinstance(load, Set):
+            return Set(True, load.origin)
+        if isinstance(load, Unknown) and isinstance(path, Unknown) and load.reason == path.reason:
+            return Set(True, load.origin or self.look.home)
+        return load if isinstance(load, Unknown) else Absent(self.look.home)
+
+    def _conventional_resume(self, path: Setting[str]) -> Setting[bool]:
+        look = self.look
+        found = look.given(CONVENTIONS.resume)
+        if found is not None:
+            key, value = found
+            if not isinstance(value, Set):
+                return value
+            return Set(look.bare(key) or value.value.strip().lower() not in _FALSE, value.origin)
+        load = look.given(CONVENTIONS.load_path)
+        if load is not None and isinstance(load[1], Set) and isinstance(path, Set) and load[1].value == path.value:
+            return Set(True, load[1].origin)
+        missing = look.missing(())
+        script = look.script
+        if script is not None and script.loads:
+            return Set(True, script.origin)
+        if isinstance(missing, Absent) and script is not None:
+            return Set(False, script.origin)
+        return missing if isinstance(missing, Unknown) else Unknown("whether it resumes is not visible", look.home)
+
+    # -- the rest
+
+    def _extra(self) -> dict[str, Setting[str]]:
+        facts, look = self.facts, self.look
+        names = {**(CONVENTIONS.extra if facts is None or not facts.visible else {}), **(facts.extra if facts else {})}
+        out: dict[str, Setting[str]] = {}
+        for canonical, keys in names.items():
+            found = look.given(keys)
+            if found is not None:
+                out[canonical] = found[1]
+            elif facts is not None and canonical in facts.extra_defaults and isinstance(look.missing(keys), Absent):
+                note = f"{facts.title}'s default"
+                out[canonical] = Set(facts.extra_defaults[canonical], Origin(look.home.place, "default", note))
+        recovery = self._in_process()
+        given = out.pop("in-process-recovery", None)
+        if recovery is None and isinstance(given, Set):
+            key = next(key for key in names["in-process-recovery"] if look.given((key,)) is not None)
+            if look.bare(key) or given.value.strip().lower() not in _FALSE:
+                recovery = given
+        if recovery is not None:
+            out["in-process-recovery"] = recovery
+        return out
+
+    def _in_process(self) -> Setting[str] | None:
+        """torchft, NVRx in-process restart and their like."""
+        for name in IN_PROCESS_VARIABLES:
+            value = self.look.environment.variables.get(name)
+            if value is not None and not isinstance(value, Absent):
+                return Set(name, value.origin or self.look.home)
+        for launcher in self.peeled.launchers:
+            found = launcher.options.find("inprocess-restart")
+            if found is not None:
+                return Set("inprocess-restart", Origin(found.word.place))
+        if self.look.script is not None:
+            for name, origin in self.look.script.imports.items():
+                if any(name == known or name.startswith(known + ".") for known in IN_PROCESS_IMPORTS):
+                    return Set(name, origin)
+        return None
+
+
+def _count(setting: Setting[Quantity] | Setting[Quantity | None]) -> Setting[int]:
+    if not isinstance(setting, Set):
+        return setting
+    if setting.value is None:
+        return Unknown("it is no number", setting.origin)
+    return Set(int(setting.value.amount), setting.origin)
+
+
+def _join_paths(first: str, second: str) -> str:
+    """`os.path.join`, for URIs as well."""
+    if not first or second.startswith("/") or "://" in second:
+        return second
+    return f"{first.rstrip('/')}/{second}" if second else first

@@ -1,0 +1,121 @@
+"""Where a training program's settings may stand: flags, a visible script's keywords, configuration files, variables."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from kube_gaplint.launch.config_files import Config
+from kube_gaplint.model.environment import Environment
+from kube_gaplint.model.setting import Absent, Origin, Set, Setting, Unknown
+from kube_gaplint.model.training import Options
+
+T = TypeVar("T")
+
+_CALL = re.compile(r"([\w.]+)\((\w+)\)\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class ScriptFacts:
+    """What a visible Python script says, as far as frameworks are concerned."""
+
+    origin: Origin
+    imports: Mapping[str, Origin] = field(default_factory=dict)
+    keywords: Mapping[str, Mapping[str, Setting[str]]] = field(default_factory=dict)
+    """Keyword arguments by the called name's last part; those of several calls are one."""
+    calls: Mapping[str, Origin] = field(default_factory=dict)
+    open_calls: frozenset[str] = frozenset()
+    """Calls that take `**kwargs` or arguments that are not read."""
+    save_paths: tuple[Setting[str], ...] = ()
+    """What `torch.save` and its like write to."""
+    loads: bool = False
+    """Whether it loads a checkpoint."""
+    handles_stop: Setting[bool] | None = None
+    """Whether it handles SIGTERM or SIGUSR1."""
+    open_because: str = ""
+    """Why it may do more than is seen: it imports the user's own modules."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lookup:
+    """All the places of one program in order of precedence.
+
+    `plain_calls` are the calls whose keywords count as options under their plain names. `unseen` says why keys may be
+    set at places that are not visible; empty where all were seen.
+    """
+
+    options: Options
+    configs: tuple[Config, ...]
+    environment: Environment
+    script: ScriptFacts | None
+    home: Origin
+    plain_calls: tuple[str, ...] = ()
+    unseen: str = ""
+
+    def explicit(self, key: str) -> Setting[str] | None:
+        """The value where the key is visibly given (an unknown one, or an explicit null, included); else None."""
+        if key.startswith("$"):
+            return self.environment.variables.get(key[1:])
+        call = _CALL.match(key)
+        if call is not None:
+            return None if self.script is None else self.script.keywords.get(call[1], {}).get(call[2])
+        found = self.options.find(key)
+        if found is not None:
+            return found.value
+        if self.script is not None:
+            name = key.replace("-", "_")
+            for plain in self.plain_calls:
+                value = self.script.keywords.get(plain, {}).get(name)
+                if value is not None:
+                    return value
+        for config in self.configs:
+            value = config.values.get(Options.normal(key))
+            if value is not None:
+                return value
+        return None
+
+    def given(self, keys: Iterable[str]) -> tuple[str, Setting[str]] | None:
+        """The first of several keys that is given with anything but null, and its value."""
+        for key in keys:
+            value = self.explicit(key)
+            if value is not None and not isinstance(value, Absent):
+                return key, value
+        return None
+
+    def get(self, *keys: str) -> Setting[str]:
+        found = self.given(keys)
+        return self.missing(keys) if found is None else found[1]
+
+    def missing(self, keys: Iterable[str]) -> Absent | Unknown:
+        """What a key that is not given comes to: absent where every place was seen."""
+        for key in keys:
+            reason = self._unseen_place(key)
+            if reason:
+                return Unknown(reason, self.home)
+        for key in keys:
+            value = self.explicit(key)
+            if isinstance(value, Absent):
+                return value
+        return Absent(self.home)
+
+    def _unseen_place(self, key: str) -> str:
+        if key.startswith("$"):
+            return self.environment.open_because
+        call = _CALL.match(key)
+        if call is not None:
+            if self.script is None:
+                return "" if not self.unseen else self.unseen
+            return "its keywords are not visible" if call[1] in self.script.open_calls else self.script.open_because
+        return self.unseen
+
+    def bare(self, key: str) -> bool:
+        """Whether an option is given as a flag without a value."""
+        found = self.options.find(key)
+        return found is not None and found.bare
+
+
+def known_values(settings: Iterable[Setting[T]]) -> Iterator[T]:
+    """The values of those that are set."""
+    return (setting.value for setting in settings if isinstance(setting, Set))

@@ -1,0 +1,335 @@
+"""From the commands of a workload's containers to its training processes."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+
+from kube_gaplint.facts import programs
+from kube_gaplint.facts.launchers import HELPER_SCRIPTS, NOT_TRAINING, NOT_TRAINING_MODULES, TRAINING_SCRIPTS
+from kube_gaplint.launch.config_files import written_files
+from kube_gaplint.launch.frameworks import Understood, opaque_settings, understand
+from kube_gaplint.launch.launchers import Peeled, peel_all
+from kube_gaplint.launch.launchers.base import Files
+from kube_gaplint.launch.lookup import ScriptFacts
+from kube_gaplint.launch.options import parse_options
+from kube_gaplint.launch.versions import releases
+from kube_gaplint.model.command import Command
+from kube_gaplint.model.environment import Environment
+from kube_gaplint.model.profile import Profile
+from kube_gaplint.model.setting import Absent, Origin, Set, Setting, Unknown
+from kube_gaplint.model.training import Options, Release, TrainingProcess
+from kube_gaplint.model.workload import Container, Role, Workload
+from kube_gaplint.text.source import PlacedText
+
+MAX_COMMANDS = 5_000
+"""Commands of one container that are looked at."""
+MAX_PROCESSES = 16
+"""Training commands of one container that become processes."""
+
+DISTRIBUTED = frozenset(
+    {
+        "torchrun", "torch.distributed.launch", "ft_launcher", "hyperpodrun", "deepspeed", "accelerate", "composer",
+        "horovodrun", "lightning", "torchtune", "colossalai", "litgpt", "axolotl", "llamafactory", "nemo",
+    }
+)  # fmt: skip
+"""Launchers that are used for nothing but training (or evaluation) on several devices."""
+
+REMOTE = frozenset({"mpirun", "deepspeed", "horovodrun"})
+"""Launchers that start their processes in other pods when they run in a pod of their own."""
+
+# How sure it is that a program is the training one; only the best that a container has become processes.
+_SURE, _LIKELY, _SCRIPT, _OPAQUE, _HELPER = 5, 4, 3, 2, 1
+
+
+@dataclass(frozen=True, slots=True)
+class _Candidate:
+    peeled: Peeled
+    rank: int
+    script: ScriptFacts | None
+    environment: Environment
+    understood: Understood | None
+
+
+def training_processes(
+    workload: Workload, profile: Profile, files_of: Callable[[Role, Container], Files]
+) -> list[TrainingProcess]:
+    """The training programs of a workload: one for each distinct training command of each container.
+
+    Of a container's commands, those that surely train come out (a launcher, a framework); where there are none, the
+    last Python script, or the wrapper that hides what runs. A process whose program cannot be seen has `program` ""
+    and says why in `opaque_because`.
+    """
+    found: list[TrainingProcess] = []
+    for role in workload.roles:
+        for container in role.pod.containers:
+            found.extend(_Reader(workload, role, container, profile, files_of(role, container)).read())
+    visible = [process for process in found if process.program]
+    return visible or found
+
+
+class _Reader:
+    """Finds and reads the training programs of one container."""
+
+    def __init__(self, workload: Workload, role: Role, container: Container, profile: Profile, files: Files) -> None:
+        self.workload = workload
+        self.role = role
+        self.container = container
+        self.profile = profile
+        self.files = written_files(container.scripts, files)
+        self.commands = container.commands[:MAX_COMMANDS]
+        self._releases: dict[str, tuple[Setting[Release], Setting[Release], Setting[bool]]] = {}
+
+    def read(self) -> list[TrainingProcess]:
+        if not self._may_train():
+            return []
+        candidates = [
+            candidate
+            for command in self.commands
+            if command.certainty not in {"on-exit", "never-seen"}
+            for candidate in self._candidates(command)
+        ]
+        best = max((candidate.rank for candidate in candidates), default=0)
+        if self.container.entrypoint_unknown and best <= _OPAQUE:
+            opaque = next((one for one in reversed(candidates) if one.rank == _OPAQUE), None)
+            return [self._opaque(self.container.entrypoint_unknown, opaque)] if self._counts() else []
+        if best == 0:
+            return []
+        chosen = [candidate for candidate in candidates if candidate.rank == best]
+        if best < _LIKELY:
+            chosen = chosen[-1:]
+        processes = [self._process(candidate) for candidate in _distinct(chosen)[:MAX_PROCESSES]]
+        return [process for process in processes if process.program or self._counts()]
+
+    def _may_train(self) -> bool:
+        """A helper container beside one with accelerators does not."""
+        if self.container.init or self.container.sidecar:
+            return False
+        if self.container.accelerators:
+            return True
+        return not any(other.accelerators for other in self.role.pod.containers)
+
+    def _counts(self) -> bool:
+        """Whether a program that cannot be seen is worth speaking of here."""
+        return self.role.trains
+
+    # -- which program
+
+    def _candidates(self, command: Command) -> list[_Candidate]:
+        out = []
+        for peeled in peel_all(command, files=self.files, torch_of=self._torch_of):
+            if _is_no_training(peeled):
+                continue
+            script, environment = self._script(peeled)
+            if peeled.form == "inline" and (script is None or not _trains(script)):
+                continue
+            understood = None
+            if not peeled.opaque_because:
+                image = peeled.image
+                understood = understand(
+                    replace(peeled, environment=environment),
+                    files=self._relative(peeled.command),
+                    script=script,
+                    torch=self._torch_of(image),
+                )
+            out.append(_Candidate(peeled, _rank(peeled, understood), script, environment, understood))
+        return out
+
+    def _script(self, peeled: Peeled) -> tuple[ScriptFacts | None, Environment]:
+        """The program's own text, where it is visible, and the environment after what it sets itself."""
+        text = self._text(peeled)
+        if text is None or not peeled.interpreted:
+            return None, peeled.environment
+        from kube_gaplint.launch.python import read_python
+        from kube_gaplint.launch.script_facts import changed_environment, script_facts
+
+        options = parse_options(peeled.words, Origin(peeled.command.place))
+        facts = read_python(text, options, peeled.environment)
+        return script_facts(facts), changed_environment(peeled.environment, facts)
+
+    def _text(self, peeled: Peeled) -> PlacedText | None:
+        if peeled.form == "script":
+            return self._relative(peeled.command)(peeled.program)
+        if peeled.form == "inline" and peeled.command.stdin is not None:
+            return peeled.command.stdin.text
+        return None
+
+    def _relative(self, command: Command) -> Files:
+        """Files by paths that are relative to the command's working directory as well."""
+        directory = command.directory
+
+        def look_up(path: str) -> PlacedText | None:
+            found = self.files(path)
+            if found is None and isinstance(directory, Set) and not path.startswith("/"):
+                found = self.files(posixpath.join(directory.value, path))
+            return found
+
+        return look_up
+
+    # -- its process
+
+    def _process(self, candidate: _Candidate) -> TrainingProcess:
+        peeled, understood = candidate.peeled, candidate.understood
+        if understood is None:
+            return self._opaque(peeled.opaque_because, candidate)
+        opaque = ""
+        if understood.framework is None and not peeled.interpreted:
+            opaque = f"what {peeled.name} does is not visible"
+        torch, nccl, uses = self._releases_of(peeled.image)
+        role, container, environment = self._where(candidate)
+        return TrainingProcess(
+            workload=self.workload,
+            role=role,
+            container=container,
+            command=peeled.command,
+            launchers=peeled.launchers,
+            program="" if opaque else peeled.program or "-c",
+            options=understood.options,
+            environment=environment,
+            framework=understood.framework,
+            settings=understood.settings,
+            torch=torch,
+            nccl=nccl,
+            uses_torch=_uses_torch(uses, candidate),
+            opaque_because=opaque,
+            origin=Origin(peeled.command.place),
+        )
+
+    def _opaque(self, reason: str, candidate: _Candidate | None) -> TrainingProcess:
+        """A process of which nothing is known but that it is there."""
+        if candidate is not None:
+            command, launchers = candidate.peeled.command, candidate.peeled.launchers
+            environment, image = candidate.environment, candidate.peeled.image
+        else:
+            command = Command((), self.container.environment, self.container.origin.place)
+            launchers, environment, image = (), self.container.environment, None
+        origin = Origin(command.place)
+        torch, nccl, uses = self._releases_of(image)
+        return TrainingProcess(
+            workload=self.workload,
+            role=self.role,
+            container=self.container,
+            command=command,
+            launchers=launchers,
+            program="",
+            options=Options((), (), origin, reason),
+            environment=environment.over({}, reason),
+            framework=None,
+            settings=opaque_settings(reason, origin),
+            torch=torch,
+            nccl=nccl,
+            uses_torch=uses,
+            opaque_because=reason,
+            origin=origin,
+        )
+
+    def _where(self, candidate: _Candidate) -> tuple[Role, Container, Environment]:
+        """The role whose pods the processes run in. A launcher's pod starts them in the workers' pods: what is mounted
+        there counts, and a variable that only the workers' containers give may or may not arrive."""
+        environment = candidate.environment
+        remote = [one for one in candidate.peeled.launchers if one.kind in REMOTE]
+        workers = [role for role in self.workload.roles if role.trains and role is not self.role]
+        if self.role.trains or not remote or len(workers) != 1:
+            return self.role, self.container, environment
+        worker = workers[0]
+        container = next(
+            (one for one in worker.pod.containers if one.accelerators), next(iter(worker.pod.containers), None)
+        )
+        if container is None:
+            return self.role, self.container, environment
+        doubtful: dict[str, Setting[str]] = {
+            name: Unknown(f"it is set in {container.name}, and {remote[0].kind} may not pass it on", value.origin)
+            for name, value in container.environment.variables.items()
+            if not isinstance(value, Absent) and name not in environment
+        }
+        return worker, container, environment.over(doubtful, container.environment.open_because)
+
+    # -- releases
+
+    def _torch_of(self, image: Setting[str] | None) -> Setting[Release]:
+        return self._releases_of(image)[0]
+
+    def _releases_of(self, image: Setting[str] | None) -> tuple[Setting[Release], Setting[Release], Setting[bool]]:
+        chosen = self.container.image if image is None else image
+        key = f"={chosen.value}" if isinstance(chosen, Set) else f"?{image is None}"
+        found = self._releases.get(key)
+        if found is None:
+            found = releases(chosen, self.profile, self.commands, home=self.container.origin, files=self.files)
+            self._releases[key] = found
+        return found
+
+
+def _is_no_training(peeled: Peeled) -> bool:
+    if peeled.opaque_because:
+        return False
+    if peeled.form == "module":
+        return any(fnmatchcase(peeled.program, pattern) for pattern in NOT_TRAINING_MODULES)
+    if peeled.form == "inline":
+        return peeled.command.stdin is None
+    name = peeled.name
+    if peeled.interpreted:
+        return False
+    return name in NOT_TRAINING or name in programs.HELPERS or programs.BENCHMARKS.fullmatch(name) is not None
+
+
+def _trains(script: ScriptFacts) -> bool:
+    """Whether a text on standard input trains: a check that prints the release of torch does not."""
+    return bool(
+        {"init_process_group", "TrainingArguments", "Trainer", "TorchTrainer", "Fabric", "Accelerator"}
+        & set(script.calls)
+    )
+
+
+def _rank(peeled: Peeled, understood: Understood | None) -> int:
+    if peeled.opaque_because or understood is None:
+        return _OPAQUE
+    name = peeled.name.lower()
+    speaks = any(fnmatchcase(name, pattern) for pattern in TRAINING_SCRIPTS)
+    helps = not speaks and any(fnmatchcase(name, pattern) for pattern in HELPER_SCRIPTS)
+    if any(launcher.kind in DISTRIBUTED for launcher in peeled.launchers):
+        return _SCRIPT if helps else _SURE
+    if not peeled.interpreted:
+        return _OPAQUE if understood.framework is None else _LIKELY
+    if helps:
+        return _HELPER
+    if understood.framework is not None:
+        return _SURE
+    return _LIKELY if speaks or peeled.launchers else _SCRIPT
+
+
+def _distinct(candidates: Sequence[_Candidate]) -> list[_Candidate]:
+    """Candidates that start different things; of equal ones the first."""
+    seen: set[tuple[object, ...]] = set()
+    out = []
+    for candidate in candidates:
+        peeled = candidate.peeled
+        key = (
+            tuple(launcher.kind for launcher in peeled.launchers),
+            peeled.program,
+            tuple(word.shown for word in peeled.words),
+        )
+        if key not in seen:
+            seen.add(key)
+            out.append(candidate)
+    return out
+
+
+def _uses_torch(uses: Setting[bool], candidate: _Candidate) -> Setting[bool]:
+    """Whether the program uses torch: by its framework and launchers first, then by the image."""
+    understood, peeled = candidate.understood, candidate.peeled
+    framework = understood.framework if understood is not None else None
+    if understood is not None and understood.facts is not None and framework is not None:
+        if understood.facts.runtime != "torch":
+            return Set(False, framework.evidence)
+        if framework.name != "horovod":
+            return Set(True, framework.evidence)
+    for launcher in peeled.launchers:
+        if launcher.kind in DISTRIBUTED - {"horovodrun"}:
+            return Set(True, launcher.origin)
+    if candidate.script is not None:
+        for name, origin in candidate.script.imports.items():
+            if name.split(".", 1)[0] == "torch":
+                return Set(True, origin)
+    return uses

@@ -1,0 +1,102 @@
+"""What a visible Python script says of its framework: the facts of `launch.python` in the form that look-ups need."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+
+from kube_gaplint.facts.frameworks import KNOWN_PACKAGES
+from kube_gaplint.launch.lookup import ScriptFacts
+from kube_gaplint.launch.python import PythonFacts
+from kube_gaplint.launch.python_values import Duration, Value
+from kube_gaplint.model.environment import Environment
+from kube_gaplint.model.setting import Absent, Origin, Set, Setting, Unknown
+
+STOP_SIGNALS = frozenset({"SIGTERM", "SIGUSR1", "SIGUSR2"})
+
+
+def script_facts(python: PythonFacts) -> ScriptFacts:
+    """The script's imports, calls and keywords; open where it leaves work to modules that are not visible."""
+    origin = Origin(python.text.place(0, min(1, len(python.text.text))))
+    imports = {found.name: Origin(found.place) for found in reversed(python.imports)}
+    keywords: dict[str, dict[str, Setting[str]]] = {}
+    calls: dict[str, Origin] = {}
+    open_calls: set[str] = set()
+    for call in python.calls:
+        name = call.name.rsplit(".", 1)[-1]
+        calls.setdefault(name, Origin(call.place))
+        if call.open_because:
+            open_calls.add(name)
+        given = keywords.setdefault(name, {})
+        for keyword, argument in call.arguments.items():
+            value = _text(argument.value, Origin(argument.place))
+            before = given.get(keyword)
+            if before is not None and not _same(before, value):
+                value = Unknown(f"several calls of {name} give different values", Origin(argument.place))
+            given[keyword] = value
+    stops = [found for found in python.signals if found.signal in STOP_SIGNALS and not found.ignored]
+    stranger = _stranger(imports)
+    open_because = python.problem or (f"it imports {stranger}, which is not visible" if stranger else "")
+    handles: Setting[bool] | None = None
+    if stops:
+        handles = Set(True, Origin(stops[0].place))
+    elif not open_because:
+        handles = Set(False, origin)
+    return ScriptFacts(
+        origin=origin,
+        imports=imports,
+        keywords=keywords,
+        calls=calls,
+        open_calls=frozenset(open_calls),
+        save_paths=tuple(use.path if isinstance(use.path, Set) else use.folder for use in python.saves),
+        loads=bool(python.loads),
+        handles_stop=handles,
+        open_because=open_because,
+    )
+
+
+def changed_environment(environment: Environment, python: PythonFacts) -> Environment:
+    """The environment after the script's own assignments to `os.environ`."""
+    changes: dict[str, Setting[str]] = {}
+    for change in python.changes:
+        before = changes.get(change.name, environment.get(change.name))
+        if change.only_if_unset and isinstance(before, Set):
+            continue
+        value = change.value
+        sure = change.context == "always" and not (change.only_if_unset and isinstance(before, Unknown))
+        if not sure and not (isinstance(before, Set) and isinstance(value, Set) and before.value == value.value):
+            value = Unknown("the script sets it under a condition", Origin(change.place))
+        changes[change.name] = value
+    return environment.over(changes)
+
+
+def _stranger(imports: Iterable[str]) -> str:
+    """A module that is neither Python's own nor a package whose behaviour is known: the user's own code."""
+    for name in imports:
+        top = name.split(".", 1)[0]
+        if not top:
+            return name  # a relative import
+        if top not in sys.stdlib_module_names and top not in KNOWN_PACKAGES and top != "__future__":
+            return top
+    return ""
+
+
+def _text(value: Setting[Value], origin: Origin) -> Setting[str]:
+    if not isinstance(value, Set):
+        return value if isinstance(value, Absent) else Unknown(value.reason, value.origin or origin, value.prefix)
+    read = value.value
+    if read is None:
+        return Absent(origin)
+    if isinstance(read, bool):
+        return Set(str(read).lower(), origin)
+    if isinstance(read, Duration):
+        return Set(f"{read.seconds:g}", origin)
+    if isinstance(read, tuple):
+        return Unknown("it is a sequence", origin)
+    return Set(str(read), origin)
+
+
+def _same(first: Setting[str], second: Setting[str]) -> bool:
+    if isinstance(first, Set) and isinstance(second, Set):
+        return first.value == second.value
+    return isinstance(first, Absent) and isinstance(second, Absent)
