@@ -26,42 +26,43 @@ NASTY = st.sampled_from([
     "\ud800", "::error file=x::y", "\n::stop-commands::z", "##[set-output name=a]b", "##vso[task.x]", "%0A", "%",
     ",", ":", "訓", "e\u0301", "\U000e0041", "]]>", "<a>&", '"', "'", "`", "| |", "[x](javascript:y)",
 ])  # fmt: skip
-ANY = st.lists(NASTY | st.text(max_size=6), max_size=6).map("".join)
-SOME = ANY.filter(bool)
-
-
-@st.composite
-def places(draw: st.DrawFn) -> Place:
-    content = draw(ANY)
-    start = draw(st.integers(0, len(content)))
-    end = draw(st.integers(start, len(content)))
-    return Place(Source(draw(SOME), content), Span(start, end))
-
-
-@st.composite
-def findings(draw: st.DrawFn) -> Finding:
-    place = draw(places())
-    related = draw(st.lists(st.tuples(places(), ANY), max_size=2))
-    links = draw(st.lists(st.tuples(places(), ANY), max_size=1))
-    return finding(
-        Origin(place, via=draw(st.sampled_from(["written", "default"])), note=draw(ANY),
-               chain=tuple(Link(*link) for link in links)),
-        message=draw(SOME),
-        consequence=draw(ANY),
-        subject=Subject(*(draw(ANY) for _ in range(5))),
-        severity=draw(st.sampled_from(Severity)),
-        related=tuple(Related(Origin(where), note) for where, note in related),
-        fix=draw(st.none() | ANY.map(Fix)),
-        suppressed=draw(st.none() | st.builds(Suppressed, ANY, st.none() | places(), ANY)),
-    )  # fmt: skip
+WORDS = st.lists(st.lists(NASTY | st.text(max_size=6), max_size=5).map("".join), min_size=4, max_size=8)
 
 
 @st.composite
 def reports(draw: st.DrawFn) -> Report:
-    report = Report(findings=draw(st.lists(findings(), max_size=3)))
-    report.errors = [FileError(draw(SOME), draw(ANY)) for _ in range(draw(st.integers(0, 2)))]
-    report.summary.skipped = draw(st.dictionaries(ANY, st.integers(1, 5), max_size=2))
-    report.summary.by_kind = draw(st.dictionaries(ANY, st.integers(1, 5), max_size=2))
+    """Reports put together from a few hostile words."""
+    words = draw(WORDS)
+    choose = draw(st.randoms(use_true_random=False))
+
+    def word() -> str:
+        return choose.choice(words)
+
+    def some() -> str:
+        return word() or "x"
+
+    def place() -> Place:
+        content = word() + word()
+        start = choose.randint(0, len(content))
+        return Place(Source(some(), content), Span(start, choose.randint(start, len(content))))
+
+    def one() -> Finding:
+        links = tuple(Link(place(), word()) for _ in range(choose.randint(0, 1)))
+        return finding(
+            Origin(place(), via=choose.choice(["written", "default"]), note=word(), chain=links),
+            message=some(),
+            consequence=word(),
+            subject=Subject(word(), word(), word(), word(), word()),
+            severity=choose.choice([*Severity]),
+            related=tuple(Related(Origin(place()), word()) for _ in range(choose.randint(0, 2))),
+            fix=choose.choice([None, Fix(word())]),
+            suppressed=choose.choice([None, None, Suppressed(word(), choose.choice([None, place()]), word())]),
+        )
+
+    report = Report(findings=[one() for _ in range(choose.randint(0, 3))])
+    report.errors = [FileError(some(), word()) for _ in range(choose.randint(0, 2))]
+    report.summary.skipped = {word(): choose.randint(1, 5)}
+    report.summary.by_kind = {word(): choose.randint(1, 5)}
     return report
 
 
@@ -136,9 +137,19 @@ def test_json_is_valid_and_follows_the_schema(report: Report) -> None:
         json.loads(line)
 
 
-@given(text=ANY)
+@given(text=WORDS.map("".join))
 def test_visible_keeps_what_prints(text: str) -> None:
     assert raw(visible(text)) == []
     assert "\n" not in visible(text)
     plain = "".join(c for c in text if c.isprintable() and c not in "#")
     assert visible(plain) == plain
+
+
+def test_a_command_at_the_start_of_a_wrapped_line() -> None:
+    place = Place(Source("::error::x", "a: 1\n"), Span(0, 1))
+    report = Report(findings=[finding(Origin(place), message=f"{'x' * 70} ::error::y", consequence="##[group]z")])
+    report.errors = [FileError("::warning::", "::debug::")]
+    for name in ("full", "concise"):
+        shown = render(name, report, options())
+        assert github_commands(shown) == []
+        assert "\\x3a:error::" in shown
