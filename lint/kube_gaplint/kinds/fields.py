@@ -15,13 +15,24 @@ from kube_gaplint.model.setting import Absent, Link, Origin, Set, Setting, Unkno
 from kube_gaplint.model.units import duration_seconds, quantity
 from kube_gaplint.text import nodes
 from kube_gaplint.text.nodes import Entry, Node, Scalar, Sequence
-from kube_gaplint.text.source import Place
+from kube_gaplint.text.source import Place, Source
 from kube_gaplint.text.templates import placeholder
 
 T = TypeVar("T")
 
 _TRUE = frozenset({"true", "True", "TRUE"})
 _FALSE = frozenset({"false", "False", "FALSE"})
+
+
+class BuiltIn(Source):
+    """The source of a built-in object, which no file holds: what its nodes say is a default, shown at the reference
+    that names the object."""
+
+    __slots__ = ("note",)
+
+    def __init__(self, source: Source, note: str) -> None:
+        super().__init__(source.path, source.text)
+        self.note = note
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +58,10 @@ class Part:
     @property
     def origin(self) -> Origin:
         """Where the part stands, or would stand."""
-        return Origin(self.place, chain=self.chain, node=self.home if self.node is None else self.node)
+        node = self.home if self.node is None else self.node
+        if self.node is not None and isinstance(self.node.source, BuiltIn):
+            return Origin(self.place, "default", self.node.source.note, self.chain, node)
+        return Origin(self.place, chain=self.chain, node=node)
 
     @property
     def present(self) -> bool:
@@ -191,7 +205,7 @@ class Part:
     @property
     def scalar_origin(self) -> Origin:
         """Where the value itself stands, without its key."""
-        return self.origin if self.node is None else Origin(self.node.place, chain=self.chain, node=self.node)
+        return self.origin if self.node is None else replace(self.origin, place=self.node.place)
 
     def default(self, value: T, note: str) -> Set[T]:
         """A controller's default for this part."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from kube_gaplint.kinds.assembly import over
 from kube_gaplint.kinds.purpose import classify
 from kube_gaplint.launch.processes import training_processes
-from kube_gaplint.launch.start import Files
+from kube_gaplint.launch.shell import Files, no_files
 from kube_gaplint.model.profile import Profile
 from kube_gaplint.model.setting import Absent, Set, Setting
 from kube_gaplint.model.training import TrainingProcess
@@ -22,8 +22,6 @@ def finish(workload: Workload, profile: Profile) -> None:
 
 def files_of(_role: Role, container: Container) -> Files:
     """Files of a container that are visible: its ConfigMap mounts."""
-    from kube_gaplint.launch.start import no_files
-
     found = container.exposed.get("files")
     return found if callable(found) else no_files
 

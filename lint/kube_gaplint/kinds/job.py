@@ -22,7 +22,7 @@ from kube_gaplint.kinds.pods import Making, read_pod
 from kube_gaplint.model.profile import Profile
 from kube_gaplint.model.retry import PodFailureRule
 from kube_gaplint.model.setting import Absent, Origin, Set, Setting, Unknown
-from kube_gaplint.model.workload import UNBOUNDED, RestartLayer, Role, Workload
+from kube_gaplint.model.workload import UNBOUNDED, RestartLayer, Role, Scope, Workload
 
 API = "the Job API's default"
 BACKOFF_LIMIT = 6
@@ -62,7 +62,7 @@ class JobPart:
         restart = self.role.pod.restart_policy
         in_place = isinstance(restart, Set) and restart.value == "OnFailure"
         crash, disruption = self._budget(self.on_crash), self._budget(self.on_disruption)
-        scope = "container" if in_place else "pod"
+        scope: Scope = "container" if in_place else "pod"
         if crash is disruption:
             return [RestartLayer(owner, scope, crash, _place(crash, self.role), ALL)]
         return [

@@ -38,8 +38,9 @@ class Making:
 
     `restart_policy` replaces the template's (Kubeflow's replica policy); `restart_default` stands in where the
     template has none. `variables` are injected into every container. `fields` are pod fields with the value that the
-    controller gives them where the template has none. `claims`: claim templates by volume name. `shm_note`: who mounts
-    a memory-backed /dev/shm into the first container. `unseen`: why more may come from somewhere.
+    controller gives them where the template has none. `claims`: claim templates by volume name. `volumes` and
+    `mounts` are added to every container. `shm_note`: who mounts a memory-backed /dev/shm into the first container.
+    `unseen`: why more may come from somewhere.
     """
 
     restart_policy: Setting[str] | None = None
@@ -48,6 +49,8 @@ class Making:
     variables: Mapping[str, Setting[str]] = field(default_factory=dict)
     fields: Mapping[str, Setting[str]] = field(default_factory=dict)
     claims: Mapping[str, Part] = field(default_factory=dict)
+    volumes: tuple[Volume, ...] = ()
+    mounts: tuple[Mount, ...] = ()
     shm_note: str = ""
     unseen: str = ""
 
@@ -60,7 +63,7 @@ _OPEN_LISTS = ("volumes", "containers", "initContainers", "tolerations", "imageP
 def read_pod(template: Part, context: Context, making: Making = PLAIN) -> Pod:
     """A pod as its controller makes it from a template (a mapping with `metadata` and `spec`)."""
     spec = template.at("spec")
-    volumes = read_volumes(spec, context, making.claims)
+    volumes = (*read_volumes(spec, context, making.claims), *making.volumes)
     security = read_security(spec)
     claims = _device_claims(spec, context)
     reader = _ContainerReader(template, context, making, volumes, security, {claim.name: claim for claim in claims})
@@ -174,7 +177,7 @@ class _ContainerReader:
         origin = replace(part.origin, place=part.place)
         environment = environment_of(part, self.context, self.making.variables, self.template)
         environment = replace(environment, home=origin)
-        mounts = read_mounts(part)
+        mounts = (*read_mounts(part), *self.making.mounts)
         if first and self.making.shm_note:
             mounts = self._with_shm(mounts, part)
         files = files_in(spec, mounts, self.context, part.text("workingDir") or "")
@@ -232,7 +235,13 @@ class _ContainerReader:
                 ]  # fmt: skip
                 return
         files = container.exposed["files"]
-        started = start((*command, *args), container.environment, files)  # type: ignore[arg-type]
+        folder = part.string("workingDir")
+        started = start(
+            (*command, *args),
+            container.environment,
+            files,  # type: ignore[arg-type]
+            directory=folder if isinstance(folder, Set) else None,
+        )
         container.commands = list(started.commands)
         container.scripts = list(started.scripts)
         container.entrypoint_unknown = started.unknown

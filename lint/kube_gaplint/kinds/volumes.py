@@ -147,6 +147,13 @@ def _claim(name: str, item: Part, source: Setting[str], context: Context) -> Vol
     return _of_claim(name, source, item.origin, Part.of(found.node, (Link(item.place, "claimName"),)).at("spec"))
 
 
+def claim_volume(name: str, item: Part, source: Setting[str], context: Context, inline: Part) -> Volume:
+    """A volume that a controller mounts by claim name, or by a claim that stands inline (a claim spec)."""
+    if inline.present:
+        return _of_claim(name, source, item.origin, inline)
+    return _claim(name, item, source, context)
+
+
 def _claim_template(name: str, part: Part) -> Volume:
     source = Set(name, Origin(part.place, "derived", "a claim of each pod", node=part.node))
     return _of_claim(name, source, part.origin, part.at("spec"), per_pod=True)
