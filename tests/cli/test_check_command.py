@@ -62,7 +62,7 @@ def fake(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Engine]:
     monkeypatch.setattr(engine, "lint", stand_in.lint)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "100")
-    for name in ("NO_COLOR", "GAPLINT_DEBUG"):
+    for name in ("NO_COLOR", "GAPLINT_DEBUG", "GITHUB_WORKSPACE", "CI_PROJECT_DIR"):
         monkeypatch.delenv(name, raising=False)
     yield stand_in
 
@@ -196,8 +196,8 @@ def test_a_path_that_is_nearly_a_command(fake: Engine, capsys: Captured) -> None
     ("arguments", "answer"),
     [
         (["--formt", "json"], "Did you mean '--format'"),
-        (["--format", "jsno"], "'jsno' is not one of full, concise, json, jsonl, github"),
-        (["--format", "gitub"], "Did you mean github?"),
+        (["--format", "jsno"], "'jsno' is not one of full, concise, json, jsonl, sarif, github"),
+        (["--format", "gitub"], "Did you mean github or gitlab?"),
         (["--min-severity", "errors"], "Did you mean error?"),
         (["--fail-on", "none"], "is not one of error, warning, info, never"),
         (["--color", "y"], "is not one of auto, always, never"),
@@ -226,7 +226,7 @@ def test_usage_mistakes(fake: Engine, capsys: Captured, arguments: list[str], an
 # Streams and files
 
 
-@pytest.mark.parametrize("name", ["json", "jsonl", "github"])
+@pytest.mark.parametrize("name", ["json", "jsonl", "github", "sarif"])
 def test_formats_for_programs_keep_standard_output_clean(fake: Engine, capsys: Captured, name: str) -> None:
     report = a_report(a_finding())
     report.errors = [FileError("b.yaml", "permission denied")]
@@ -235,6 +235,8 @@ def test_formats_for_programs_keep_standard_output_clean(fake: Engine, capsys: C
     shown = capsys.readouterr()
     if name == "json":
         assert json.loads(shown.out)["findings"][0]["code"] == "RETRY001"
+    elif name == "sarif":
+        assert json.loads(shown.out)["runs"][0]["results"][0]["ruleId"] == "RETRY001"
     else:
         assert len(shown.out.splitlines()) == 1
     assert "gaplint: b.yaml could not be read: permission denied\n" in shown.err
@@ -321,6 +323,20 @@ def test_closed_streams(fake: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", None)
     assert run([]) == 1
     assert run(["-"]) == 2
+
+
+def test_paths_count_from_the_root_of_the_repository(
+    fake: Engine, capsys: Captured, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fake.report = a_report(a_finding())
+    (tmp_path / "sub").mkdir()
+    monkeypatch.chdir(tmp_path / "sub")
+    monkeypatch.setenv("GITHUB_WORKSPACE", str(tmp_path))
+    run(["--format", "github", "-q"])
+    assert capsys.readouterr().out.startswith("::warning file=sub/job.yaml,line=2,")
+    monkeypatch.setenv("GITHUB_WORKSPACE", "/elsewhere")
+    run(["--format", "github", "-q"])
+    assert capsys.readouterr().out.startswith("::warning file=job.yaml,line=2,")
 
 
 # The command itself

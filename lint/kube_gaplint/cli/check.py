@@ -30,6 +30,7 @@ from kube_gaplint.report.words import closing_lines, is_empty
 
 if TYPE_CHECKING:
     from kube_gaplint.engine import Request
+    from kube_gaplint.rule import Rule
 
 _SEVERITIES = ("error", "warning", "info")
 _SELECTION = "What is reported"
@@ -241,6 +242,9 @@ def command(
         statistics=statistics,
         min_severity=least,
         incident=_incident,
+        rule=_rule,
+        folder=str(Path.cwd()),
+        root=_repository_root(),
     )
     _write_files(outputs, report, replace(options, width=console.WIDTH_WITHOUT_TERMINAL, color=False, ascii_only=False))
     console.write_out(render(format_, report, options))
@@ -291,6 +295,25 @@ def _incident(identifier: str) -> IncidentView | None:
     from kube_gaplint import incidents
 
     return incidents.incident(identifier)
+
+
+def _rule(code: str) -> Rule | None:
+    from kube_gaplint import registry
+
+    try:
+        return registry.load(code)
+    except registry.UnknownSelector:
+        return None
+
+
+def _repository_root() -> str:
+    """The folder from which a CI system names files: what it says, or the current folder."""
+    here = Path.cwd()
+    for name in ("GITHUB_WORKSPACE", "CI_PROJECT_DIR"):
+        said = os.environ.get(name, "")
+        if said and here.is_relative_to(said):
+            return said
+    return str(here)
 
 
 def _write_files(outputs: tuple[OutputFile, ...], report: Report, options: RenderOptions) -> None:
