@@ -236,7 +236,7 @@ def _compose_from(composed: Composed, text: str, base: int, limits: Limits, prog
                 if event.anchor is None and event.ctag is None:
                     if not style:
                         if end == start:
-                            if start > last_end and "\n" in source.text[last_end:start]:
+                            if key is not None and start > last_end and "\n" in source.text[last_end:start]:
                                 start = end = last_end  # a missing value is placed after its key, not at the next token
                             node = Scalar(source, new(Span, (start, end)), value, None)
                         else:
