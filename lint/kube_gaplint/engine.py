@@ -66,6 +66,7 @@ def lint(request: Request) -> Report:
     report.summary.files = loaded.files
     report.summary.documents = loaded.documents
     report.summary.workloads = len(model.workloads)
+    report.summary.hints = discovery.hints
     for counted in (discovery.skipped, loaded.skipped):
         for reason, count in counted.items():
             report.summary.skip(reason, count)

@@ -188,7 +188,10 @@ class FileError:
 
 @dataclass(slots=True)
 class Summary:
-    """Counts of one run. `skipped`: what was passed over, by reason. `hidden`: findings below --min-severity."""
+    """Counts of one run. `skipped`: what was passed over, by reason. `hidden`: findings below --min-severity.
+
+    `hints` say what to run so that more is judged, one sentence each.
+    """
 
     files: int = 0
     documents: int = 0
@@ -198,6 +201,7 @@ class Summary:
     suppressed: int = 0
     by_kind: dict[str, int] = field(default_factory=dict)
     by_class: dict[str, int] = field(default_factory=dict)
+    hints: list[str] = field(default_factory=list)
 
     def skip(self, reason: str, count: int = 1) -> None:
         self.skipped[reason] = self.skipped.get(reason, 0) + count

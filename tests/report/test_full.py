@@ -86,6 +86,16 @@ def test_closing_lines() -> None:
     )
 
 
+def test_hints_are_few() -> None:
+    report = Report()
+    report.summary.hints = [
+        f"charts/{name} is a Helm chart: helm template charts/{name} | gaplint -" for name in "abcde"
+    ]
+    lines = render("full", report, RenderOptions(width=80)).splitlines()
+    assert [line[:14] for line in lines if line.startswith("Hint: ")] == ["Hint: charts/" + name for name in "abc"]
+    assert lines[-1] == "2 hints more of that kind: --format json lists them all."
+
+
 def test_suppressed_findings_are_not_shown() -> None:
     shown = render("full", sample_report(), RenderOptions(width=80))
     assert "name: TORCH_NCCL_ASYNC_ERROR_HANDLING\n    │                 ━" not in shown

@@ -62,6 +62,7 @@ def reports(draw: st.DrawFn) -> Report:
     report = Report(findings=[one() for _ in range(choose.randint(0, 3))])
     report.errors = [FileError(some(), word()) for _ in range(choose.randint(0, 2))]
     report.summary.skipped = {word(): choose.randint(1, 5)}
+    report.summary.hints = [word() for _ in range(choose.randint(0, 5))]
     report.summary.by_kind = {word(): choose.randint(1, 5)}
     return report
 

@@ -29,6 +29,7 @@ def report_data(report: Report) -> dict[str, Any]:
             "hidden": summary.hidden,
             "suppressed": summary.suppressed,
             "skipped": _counts(summary.skipped),
+            "hints": [encodable(hint) for hint in summary.hints],
             "byKind": _counts(summary.by_kind),
             "byClass": _counts(summary.by_class),
         },

@@ -14,6 +14,8 @@ from kube_gaplint.report.options import RenderOptions
 SEVERITIES = (Severity.ERROR, Severity.WARNING, Severity.INFO)
 _NOUNS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
 
+_HINTS = 3
+
 
 def count(number: int, noun: str, plural: str = "") -> str:
     """`1 file`, `2 files`, `1,200 files`."""
@@ -62,7 +64,10 @@ def verdict(report: Report) -> str:
 
 
 def closing_lines(report: Report, least: Severity) -> list[str]:
-    """The closing lines: verdict, fixes, what is hidden, suppressed or passed over."""
+    """The closing lines: verdict, fixes, what is hidden, suppressed or passed over, and hints.
+
+    Reasons and hints are as they came, not made visible yet.
+    """
     summary = report.summary
     lines = [f"{verdict(report)}."]
     live = [finding for finding in report.findings if finding.suppressed is None]
@@ -79,7 +84,10 @@ def closing_lines(report: Report, least: Severity) -> list[str]:
         lines.append(f"{count(summary.suppressed, 'finding')} suppressed with a reason.")
     if summary.skipped:
         reasons = sorted(summary.skipped.items(), key=lambda item: (-item[1], item[0]))
-        lines.append(f"Passed over: {', '.join(f'{number:,} {visible(reason)}' for reason, number in reasons)}.")
+        lines.append(f"Passed over: {', '.join(f'{number:,} {reason}' for reason, number in reasons)}.")
+    lines += [f"Hint: {hint}" for hint in summary.hints[:_HINTS]]
+    if len(summary.hints) > _HINTS:
+        lines.append(f"{count(len(summary.hints) - _HINTS, 'hint')} more of that kind: --format json lists them all.")
     if report.errors:
         lines.append(f"{count(len(report.errors), 'file')} could not be read (see above).")
     return lines
