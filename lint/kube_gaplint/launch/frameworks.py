@@ -185,6 +185,8 @@ def _by_config(row: FrameworkFacts, seen: _Seen) -> Origin | None:
 
 
 def _by_weak_launcher(row: FrameworkFacts, seen: _Seen) -> Origin | None:
+    if row.recognition.with_config:
+        return None
     for launcher in reversed(seen.peeled.launchers):
         if launcher.kind in row.recognition.weak_launchers:
             return replace(launcher.origin, note=f"started by {launcher.kind}")
@@ -479,6 +481,8 @@ class _Reader:
         facts, look = self.facts, self.look
         if effect == "off":
             return Set(False, setting.origin or look.home)
+        if effect == "?":
+            return Unknown("what triggers a save is not known", setting.origin)
         if facts is None or (not facts.visible and not facts.needs and facts.saving is None):
             # A hand-written script that is given a place or an interval for saves, saves.
             for given in (interval, path):
@@ -496,8 +500,9 @@ class _Reader:
                 return Set(False, Origin(given.origin.place, "default", f"{facts.title} saves nothing without it"))
             if isinstance(given, Unknown) and not given.prefix and self._not_given(need):
                 return given
-        origin = path.origin if isinstance(path, Set) else look.home
-        return Set(True, origin or look.home)
+        if isinstance(path, Set):
+            return Set(True, path.origin)
+        return Set(True, Origin(look.home.place, "default", f"{facts.title} saves by itself"))
 
     def _script_saves(self) -> Setting[bool]:
         """Whether a visible script saves at all."""

@@ -89,12 +89,12 @@ class Lookup:
         return self.missing(keys) if found is None else found[1]
 
     def missing(self, keys: Iterable[str]) -> Absent | Unknown:
-        """What a key that is not given comes to: absent where every place was seen."""
-        for key in keys:
-            reason = self._unseen_place(key)
+        """What keys that are not given come to: absent where every place was seen. Without keys, any key at all."""
+        named = tuple(keys)
+        for reason in map(self._unseen_place, named) if named else (self.unseen,):
             if reason:
                 return Unknown(reason, self.home)
-        for key in keys:
+        for key in named:
             value = self.explicit(key)
             if isinstance(value, Absent):
                 return value
