@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from importlib import import_module
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from kube_gaplint.model.profile import Profile
@@ -88,26 +89,33 @@ class Model:
 def build(bundle: Bundle, profile: Profile) -> Model:
     """The typed views over everything in a bundle."""
     from kube_gaplint.kinds.finish import finish
+    from kube_gaplint.kinds.node_table import file_views, link
 
     model = Model()
-    for item in bundle.objects:
-        for view in views_of(item, bundle, profile):
-            if isinstance(view, Workload):
-                finish(view, profile)
-            model.add(view)
-            if isinstance(view, Workload):
-                for process in view.processes:
-                    model.add(process)
+    of_objects = (view for item in bundle.objects for view in views_of(item, bundle, profile))
+    for view in chain(of_objects, file_views(bundle, profile)):
+        if isinstance(view, Workload):
+            finish(view, profile)
+        model.add(view)
+        if isinstance(view, Workload):
+            if view.batch is not None:
+                model.add(view.batch)
+            for process in view.processes:
+                model.add(process)
+    link(model.views)
     return model
 
 
 def views_of(item: KubeObject, bundle: Bundle, profile: Profile) -> Iterable[object]:
     """What one object is to the rules; nothing for kinds that say nothing of jobs and nodes."""
+    from kube_gaplint.kinds import node_table
+
+    of_nodes = node_table.node_views(item, bundle, profile)
     module = ADAPTERS.get((item.group, item.kind))
     if module is None:
-        if item.group in _NOT_SEARCHED:
-            return ()
+        if item.group in _NOT_SEARCHED or node_table.known(item):
+            return of_nodes
         module = "generic"
     adapter = import_module(f"{__name__}.{module}")
     views: Iterable[object] = adapter.adapt(item, bundle, profile)
-    return views
+    return chain(views, of_nodes)

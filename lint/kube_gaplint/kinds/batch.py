@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from kube_gaplint.bundle.bundle import Bundle, ScriptFile
 from kube_gaplint.bundle.objects import KubeObject
-from kube_gaplint.kinds import slurm_conf, steps
+from kube_gaplint.kinds import slurm_conf, steps, values
 from kube_gaplint.kinds.allocation import Allocation, allocation, array_length, slurm_variables
 from kube_gaplint.kinds.context import Context
 from kube_gaplint.kinds.sbatch_header import Header, is_batch, read_header
@@ -106,6 +106,8 @@ def all_confs(bundle: Bundle, profile: Profile) -> list[SlurmConf]:
     for group, kind in CLUSTERS:
         for item in bundle.by_kind(group, kind):
             found.extend(slurm_conf.adapt(item, bundle, profile))
+    for document in bundle.others:
+        found.extend(view for view in values.adapt_document(document, bundle, profile) if isinstance(view, SlurmConf))
     return found
 
 
@@ -263,6 +265,7 @@ class _Reading:
             mounts=(),
             commands=self.commands,
             scripts=[self.script],
+            exposed={"files": self.source.files},
         )
         pod = Pod(
             origin=self.home,

@@ -56,7 +56,7 @@ def adapt(item: KubeObject, bundle: Bundle, profile: Profile) -> Iterable[View]:
         return
     if row is not None:
         yield _daemon(context, spec, row, gpus)
-    if _may_enter_host(template.at("spec")):
+    if may_enter_host(template.at("spec")):
         yield from host_views(context, read_pod(template, context), gpus, row)
 
 
@@ -80,7 +80,7 @@ def pod_gpus(spec: Part) -> CarriesGpus:
     return answer
 
 
-def _may_enter_host(spec: Part) -> bool:
+def may_enter_host(spec: Part) -> bool:
     """Cheap test: without the host's process space or file system, nothing runs on the host."""
     if spec.text("hostPID") == "true":
         return True
