@@ -130,7 +130,7 @@ def nearest(name: str) -> Variable | None:
     """The one real variable that a misspelt name surely means; None where there is none, or more than one.
 
     Near is: the same but for underscores; the same words in another order; or at most two typing errors apart, one
-    where the name proper is short, none where it is very short. Names with different numbers or of plugins are never near.
+    where the name proper is short, none where it is very short. Names with different numbers, or of plugins, never are.
     """
     invented = _table()[0].get(name)
     if invented is not None:
