@@ -79,7 +79,7 @@ def test_closing_lines() -> None:
             1 can be fixed with --fix.
             12 notes hidden, show with --min-severity info.
             1 finding suppressed with a reason.
-            Passed over: 1,204 not relevant, 3 binary.
+            Passed over: not relevant (1,204); binary (3).
             1 file could not be read (see above).
             """
         )
@@ -177,6 +177,16 @@ def test_long_span_is_shortened() -> None:
         "  1 │ a:",
         "  2 │   key0: 0",
         "    │   ━━━━━━━ and 19 more lines",
+    ]
+
+
+def test_label_of_a_long_span_stands_below() -> None:
+    source = Source("x.yaml", "".join(f"key{i}: {i}\n" for i in range(9)))
+    where = Origin(Place(source, Span(0, 60)), via="default", note="the default is 10 min")
+    assert full(finding(where)).splitlines()[6:9] == [
+        "  1 │ key0: 0",
+        "    │ ━━━━━━━ and 7 more lines",
+        "    │ the default is 10 min",
     ]
 
 

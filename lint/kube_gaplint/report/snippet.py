@@ -265,20 +265,22 @@ def _underline(mark: Mark, line: _Line, *, begin: int, columns: int, severity: S
     label = visible(mark.label, ascii_only=look.ascii_only)
     if start.line < last < start.line + WHOLE_LINES and not label:
         return []  # the thick edge shows it
-    if last > start.line:
-        stop = len(line.cells) + line.skipped
-        if last >= start.line + WHOLE_LINES:
-            more = f"and {last - start.line} more lines"
-            label = f"{label}, {more}" if label else more
-    else:
-        stop = end.column - 1 if end.line == start.line else len(line.cells) + line.skipped
+    stop = end.column - 1 if end.line == start.line else len(line.cells) + line.skipped
     left, right = line.columns_of(begin, start.column - 1, stop)
     left = min(left, columns - 1)
     right = max(min(right, columns), left + 1)
     row = " " * left + paint(glyph * (right - left))
+    hidden = last - start.line
+    if hidden >= WHOLE_LINES:
+        more = f"and {hidden} more lines"
+        if width_of(more) < columns - right:
+            row += f" {look.palette.dim(more)}"
+            right = columns
+        else:
+            label = f"{label} ({more})" if label else more
     if not label:
         return [row]
-    if width_of(label) <= columns - right - 1:
+    if width_of(label) < columns - right:
         return [f"{row} {paint(label)}"]
     at = min(left, max(columns - 40, 0))
     return [row, *(" " * at + paint(text) for text in wrapped(label, columns - at))]

@@ -84,7 +84,7 @@ def closing_lines(report: Report, least: Severity) -> list[str]:
         lines.append(f"{count(summary.suppressed, 'finding')} suppressed with a reason.")
     if summary.skipped:
         reasons = sorted(summary.skipped.items(), key=lambda item: (-item[1], item[0]))
-        lines.append(f"Passed over: {', '.join(f'{number:,} {reason}' for reason, number in reasons)}.")
+        lines.append(f"Passed over: {'; '.join(f'{reason} ({number:,})' for reason, number in reasons)}.")
     lines += [f"Hint: {hint}" for hint in summary.hints[:_HINTS]]
     if len(summary.hints) > _HINTS:
         lines.append(f"{count(len(summary.hints) - _HINTS, 'hint')} more of that kind: --format json lists them all.")
