@@ -20,7 +20,7 @@ SMOKE_STEPS = 200
     view=TrainingProcess,
     severity=Severity.WARNING,
     evidence=("IL-0125",),
-    sources=("facts.md 4",),
+    sources=("young-1974", "daly-2006"),
     evidence_kind="facts",
 )
 def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
