@@ -124,8 +124,8 @@ FIELDS = ("save_path", "save_interval", "saving", "total", "retention", "resume"
         ("pretrain_gpt.py --train-iters 9000 --save /c", ("/c", None, False, "9,000 steps", None, False, 600.0)),
         ("pretrain_gpt.py --train-iters 9000", (None, None, False, "9,000 steps", None, False, 600.0)),
         (
-            "pretrain_gpt.py --train-samples 900 --save /c --save-interval 5 --load /b --distributed-timeout-minutes=90",
-            ("/c", "5 steps", True, "900 samples", None, False, 5400.0),
+            "pretrain_gpt.py --train-samples 900 --save /c --save-interval 5 --load /b --distributed-timeout-minutes 9",
+            ("/c", "5 steps", True, "900 samples", None, False, 540.0),
         ),
         ("pretrain_gpt.py --bf16 $ARGS", ("?", "?", "?", "?", "?", "?", "?")),
         (
