@@ -266,6 +266,13 @@ def test_fix_without_changes_promises_nothing() -> None:
     assert "    Fix       Set a lower interval\n" in shown
 
 
+def test_an_incident_is_told_once() -> None:
+    source = Source("x.yaml", JOB)
+    shown = full(finding(origin(source, '"0"')), finding(origin(source, "replicas: 16")))
+    assert shown.count("BLOOM: a GPU dies") == 1
+    assert "    Incident  as above: gaplint explain IL-0125\n" in shown
+
+
 def test_source_can_be_left_out() -> None:
     shown = full(finding(origin(Source("x.yaml", JOB), '"0"')), show_source=False)
     assert "│" not in shown

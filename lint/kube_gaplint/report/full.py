@@ -26,10 +26,11 @@ def render(report: Report, options: RenderOptions) -> str:
         if finding.suppressed is None:
             by_file.setdefault(finding.place.source.path, []).append(finding)
     lines: list[str] = []
+    told: set[str] = set()
     for path, findings in by_file.items():
         lines += [_header(path, severities_of(findings), look), ""]
         for finding in findings:
-            lines += [*_finding(finding, look, options), ""]
+            lines += [*_finding(finding, look, options, told), ""]
     if report.errors:
         lines += [*_errors(report.errors, look), ""]
     if options.statistics:
@@ -85,7 +86,7 @@ def _header(path: str, counts: str, look: Look) -> str:
     return f"{edge(rule * 2)} {look.palette.bold(path)} {edge(fill)} {counts} {edge(rule * 2)}"
 
 
-def _finding(finding: Finding, look: Look, options: RenderOptions) -> list[str]:
+def _finding(finding: Finding, look: Look, options: RenderOptions, told: set[str]) -> list[str]:
     palette = look.palette
     columns = _prose(look)
     head = f"{finding.severity} {finding.code} {finding.name}"
@@ -96,16 +97,16 @@ def _finding(finding: Finding, look: Look, options: RenderOptions) -> list[str]:
         lines += snippet(finding, subject, look)
     elif subject:
         lines.append(f"  {palette.dim(subject)}")
-    return lines + _facts(finding, look, options)
+    return lines + _facts(finding, look, options, told)
 
 
-def _facts(finding: Finding, look: Look, options: RenderOptions) -> list[str]:
+def _facts(finding: Finding, look: Look, options: RenderOptions, told: set[str]) -> list[str]:
     """The consequence, the incident and the fix, each under its label."""
     palette = look.palette
     rows: list[tuple[str, list[str]]] = []
     if finding.consequence:
         rows.append(("Cost", [_plain(finding.consequence, look)]))
-    incident = _incident(finding, look, options)
+    incident = _incident(finding, look, options, told)
     if incident:
         rows.append(("Incident", incident))
     if finding.fix is not None:
@@ -122,12 +123,15 @@ def _facts(finding: Finding, look: Look, options: RenderOptions) -> list[str]:
     return lines
 
 
-def _incident(finding: Finding, look: Look, options: RenderOptions) -> list[str]:
-    """The first incident that is known, with its link, and a hint at the others."""
+def _incident(finding: Finding, look: Look, options: RenderOptions, told: set[str]) -> list[str]:
+    """The first incident that is known, with its link, and a hint at the others. It is told once in a report."""
     for at, identifier in enumerate(finding.evidence):
         incident = options.incident(identifier)
         if incident is None:
             continue
+        if identifier in told:
+            return [f"as above: gaplint explain {identifier}"]
+        told.add(identifier)
         others = len(finding.evidence) - at - 1
         text = f"{incident.title} ({incident.organisation}, {incident.year})"
         if others:
