@@ -132,12 +132,12 @@ def entry(number: int, finding: Finding) -> Iterator[str]:
         yield ""
         yield plain(finding["consequence"])
     yield ""
-    yield f"{plain(place(finding['location']))} · {plain(named)}"
+    yield f"{cell(place(finding['location']))} · {plain(named)}"
     yield from snippet(finding["location"])
     for related in finding.get("related", ()):
         location = related.get("location", related)
         yield ""
-        yield f"{plain(related.get('note') or related.get('message') or '')} ({plain(place(location))})"
+        yield f"{plain(related.get('note') or related.get('message') or '')} ({cell(place(location))})"
         yield from snippet(location)
     yield ""
     yield "Verdict:"
