@@ -374,8 +374,8 @@ def test_any_text_is_read(text: str) -> None:
 PIECES = st.sampled_from(
     [
         "import torch\n", "dist.init_process_group(", "timeout=", "timedelta(", "minutes=", "5", ")", ",",
-        "os.environ[", "'X'", "]", "=", "\n", "    ", "def f(a):\n", "if x:\n", "args.", "x", "f'{", "}'", "é𝒳", "torch.save(",
-        "**k", "*", "#", "\\",
+        "os.environ[", "'X'", "]", "=", "\n", "    ", "def f(a):\n", "if x:\n", "args.", "x", "f'{", "}'",
+        "é𝒳", "torch.save(", "**k", "*", "#", "\\",
     ]
 )  # fmt: skip
 
