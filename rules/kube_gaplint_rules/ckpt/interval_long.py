@@ -136,7 +136,7 @@ def _gap(
     setting: Set[Any],
     message: str,
     detail: str,
-    severity: Severity,
+    severity: Severity = Severity.WARNING,
     seconds: float | None = None,
 ) -> Gap:
     gpus = gpu_count(process.workload)

@@ -108,8 +108,8 @@ def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
             container=process.container.name,
         )
     elif isinstance(timeout, Set):
-        number = strtoll(timeout.value)
-        if number is not None and 0 < number < IB_TIMEOUT_LIMIT and number <= (default if release else default - 1):
+        number, _ = strtoll(timeout.value)
+        if 0 < number < IB_TIMEOUT_LIMIT and number <= (default if release else default - 1):
             yield Gap(
                 timeout.origin,
                 f"{TIMEOUT}={timeout.value} is not above NCCL's default of {default}",
@@ -122,8 +122,8 @@ def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
             )
     retries = process.environment.get(RETRIES)
     if isinstance(retries, Set):
-        number = strtoll(retries.value)
-        if number is not None and 0 <= number < MOST_RETRIES:
+        number, rest = strtoll(retries.value)
+        if 0 <= number < MOST_RETRIES and not rest.strip():
             yield Gap(
                 retries.origin,
                 f"{RETRIES}={retries.value} is below the default of {MOST_RETRIES}, which is also the maximum",

@@ -1,0 +1,78 @@
+"""The index of the rules in this pack. Written by tools/index_rules.py; do not edit."""
+
+from __future__ import annotations
+
+ROWS: tuple[tuple[str, str, str, str, str, str, str], ...] = (
+    (
+        "CKPT003",
+        "checkpoint-interval-long",
+        "warning",
+        "TrainingProcess",
+        "kube_gaplint_rules.ckpt.interval_long",
+        "core",
+        "Checkpoints are so far apart that one failure throws away more than it should.",
+    ),
+    (
+        "CKPT004",
+        "checkpoint-interval-short",
+        "warning",
+        "TrainingProcess",
+        "kube_gaplint_rules.ckpt.interval_short",
+        "core",
+        "Checkpoints follow so closely that the run spends its time saving.",
+    ),
+    (
+        "NCCL001",
+        "async-error-handling",
+        "error",
+        "TrainingProcess",
+        "kube_gaplint_rules.nccl.async_error_handling",
+        "core",
+        "NCCL's asynchronous error handling is off: when one rank dies, the others wait for it for ever.",
+    ),
+    (
+        "NCCL003",
+        "process-group-timeout-default",
+        "warning",
+        "TrainingProcess",
+        "kube_gaplint_rules.nccl.process_group_timeout",
+        "later",
+        "A multi-node job leaves the collective timeout at its default, so nobody chose how long a hang may last.",
+    ),
+    (
+        "NCCL005",
+        "ib-timeout",
+        "warning",
+        "TrainingProcess",
+        "kube_gaplint_rules.nccl.ib_timeout",
+        "core",
+        "The InfiniBand/RoCE timeout is at NCCL's default or below: a link that is away for seconds ends the run.",
+    ),
+    (
+        "NODE002",
+        "floating-node-image",
+        "warning",
+        "NodePool",
+        "kube_gaplint_rules.node.floating_node_image",
+        "core",
+        "GPU nodes take whatever machine image is newest, so an image release replaces or changes nodes under a run.",
+    ),
+    (
+        "NODE003",
+        "unattended-os-upgrades",
+        "error",
+        "NodeBootstrap",
+        "kube_gaplint_rules.node.unattended_os_upgrades",
+        "core",
+        "The operating system of GPU nodes upgrades itself while jobs run on it.",
+    ),
+    (
+        "SLURM001",
+        "srun-survives-dead-rank",
+        "warning",
+        "Batch",
+        "kube_gaplint_rules.slurm.srun_survives_dead_rank",
+        "core",
+        "srun keeps the step alive when a rank dies, so a crash of one task holds all nodes.",
+    ),
+)
