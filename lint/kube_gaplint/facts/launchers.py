@@ -349,5 +349,5 @@ HELPER_SCRIPTS = (
 )  # fmt: skip
 """Base names of Python scripts that run beside a training: they are taken for it only where nothing else is there."""
 
-TRAINING_SCRIPTS = ("*train*", "*finetun*", "*fine_tun*", "*fine-tun*", "*sft*", "*dpo*", "*ppo*", "*grpo*", "run_*")
+TRAINING_SCRIPTS = ("*train*", "*finetun*", "*fine_tun*", "*fine-tun*", "*sft*", "*dpo*", "*ppo*", "*grpo*")
 """Base names that speak of training; they outweigh a helper's pattern (`prepare_and_train.py`)."""

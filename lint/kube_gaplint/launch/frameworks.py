@@ -25,6 +25,7 @@ from kube_gaplint.facts.frameworks import (
     Resume,
     Switch,
 )
+from kube_gaplint.facts.launchers import HELPER_SCRIPTS, TRAINING_SCRIPTS
 from kube_gaplint.launch.amounts import is_off, quantity, unit_of_name
 from kube_gaplint.launch.config_files import Config, ExpandedText, read_config
 from kube_gaplint.launch.launchers import Peeled
@@ -61,12 +62,12 @@ def understand(
     `files` gives configuration files by path, `script` what the program's own text says where that is visible.
     """
     home = Origin(peeled.command.place)
-    options = parse_options(peeled.words, home, NO_SPEC, open_because=_open_options(peeled))
+    options = parse_options(peeled.words, home, NO_SPEC)
     found = recognise(peeled, options, script)
     facts = found[0] if found is not None else None
     if facts is not None and facts.flags:
         spec = NO_SPEC.with_names(facts.flags.split(), _valued_names(facts))
-        options = parse_options(peeled.words, home, spec, open_because=_open_options(peeled))
+        options = parse_options(peeled.words, home, spec)
     configs = read_configs(options, facts.config if facts is not None else _ANY_CONFIG, files)
     look = Lookup(
         options=options,
@@ -118,12 +119,20 @@ def recognise(
 ) -> tuple[FrameworkFacts, Origin] | None:
     """The framework of a program, and what shows it. Strong signs of any row go before weak ones of all."""
     seen = _Seen(peeled, options, script)
+    if is_helper(peeled.name):
+        return None
     for sign in (_by_launcher, _by_name, _by_options, _by_script, _by_config, _by_weak_launcher, _by_variable):
         for row in FRAMEWORKS:
             origin = sign(row, seen)
             if origin is not None:
                 return row, origin
     return None
+
+
+def is_helper(name: str) -> bool:
+    """Whether a script by its name prepares, converts or evaluates: with a framework's options, but no training."""
+    lowered = name.lower()
+    return _matches(lowered, HELPER_SCRIPTS) and not _matches(lowered, TRAINING_SCRIPTS)
 
 
 def _matches(text: str, patterns: Iterable[str]) -> bool:
@@ -232,10 +241,6 @@ def _config(setting: Setting[str], origin: Origin, source: ConfigSource, files: 
     if text is None:
         return Config(path, origin, open_because=f"the configuration {path} is not visible")
     return read_config(text, path, expanded=isinstance(text, ExpandedText) and text.expanded)
-
-
-def _open_options(peeled: Peeled) -> str:
-    return "the command's arguments are not all visible" if peeled.command.options_open else ""
 
 
 def _valued_names(facts: FrameworkFacts) -> list[str]:

@@ -24,6 +24,14 @@ UNSEEN_WORDS = "a variable of unknown content may hold more options"
 
 _NUMBER = re.compile(r"-(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?\Z")
 _OVERRIDE = re.compile(r"\+{0,2}[A-Za-z_][\w.@/:\[\]-]*=")
+_TAKES_VALUE = re.compile(
+    r"(?:.*[-.])?(?:paths?|files?|dirs?|folders?|root|names?|ids?|sizes?|iters|samples|tokens|rate|ratio|fraction|steps|"
+    r"interval|layers|heads|length|len|epochs?|workers|seed|type|model|config|cfg|addr|address|port|host|rank|url|uri|"
+    r"prefix|suffix|format|dtype|backend|endpoint|split|decay|eps|beta1|beta2|clip|lr|degree|count|num|nodes|devices|"
+    r"gpus|tokenizer|dataset|data|output|input|save|load|out|project|entity|stage|strategy|style|optimizer|scheduler|"
+    r"version|key|tag|level|minutes|mins|seconds|secs|time|timeout|limit|every|freq|frequency|period|channels|dropout)\Z"
+)
+"""Names of options that surely take a value, so that a variable behind one is its value and not more options."""
 _PROGRAM = re.compile(r"(?:.*/)?(?:[\w.+-]*\.(?:py|pyc|sh|bash|pex)|python[\d.]*|bash|sh|env|exec)\Z")
 
 
@@ -296,7 +304,8 @@ class _Reader:
         if not values:
             self._add(name, Set("", Origin(word.place)), word, bare=True)
             return
-        if not (name in self.spec.valued and arity == 1) and any(_may_be_options(value) for value in values):
+        takes_value = name in self.spec.valued or _TAKES_VALUE.match(name) is not None
+        if not takes_value and any(_may_be_options(value) for value in values):
             self._open()  # `--bf16 $DATA_ARGS`: a flag followed by options, or an option and its value
         self._add(name, _joined(values), word)
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 
 from kube_gaplint.facts import programs
-from kube_gaplint.facts.launchers import HELPER_SCRIPTS, NOT_TRAINING, NOT_TRAINING_MODULES, TRAINING_SCRIPTS
+from kube_gaplint.facts.launchers import NOT_TRAINING, NOT_TRAINING_MODULES, TRAINING_SCRIPTS
 from kube_gaplint.launch.config_files import written_files
-from kube_gaplint.launch.frameworks import Understood, opaque_settings, understand
+from kube_gaplint.launch.frameworks import Understood, is_helper, opaque_settings, understand
 from kube_gaplint.launch.launchers import Peeled, peel_all
 from kube_gaplint.launch.launchers.base import Files
 from kube_gaplint.launch.lookup import ScriptFacts
@@ -287,7 +287,7 @@ def _rank(peeled: Peeled, understood: Understood | None) -> int:
         return _OPAQUE
     name = peeled.name.lower()
     speaks = any(fnmatchcase(name, pattern) for pattern in TRAINING_SCRIPTS)
-    helps = not speaks and any(fnmatchcase(name, pattern) for pattern in HELPER_SCRIPTS)
+    helps = is_helper(name)
     if any(launcher.kind in DISTRIBUTED for launcher in peeled.launchers):
         return _SCRIPT if helps else _SURE
     if not peeled.interpreted:

@@ -84,6 +84,11 @@ class Peeled:
         return self.program.rsplit("/", 1)[-1] if self.form != "module" else self.program
 
     @property
+    def whole(self) -> bool:
+        """Whether the program's path is known to its beginning (`…/train.py` is not)."""
+        return not self.program.startswith("…")
+
+    @property
     def origin(self) -> Origin:
         return Origin(self.program_word.place if self.program_word is not None else self.command.place)
 
@@ -134,9 +139,8 @@ def _step(state: _State, files: Files, torch_of: TorchOf) -> Peeled | list[_Stat
     if state.form == "inline":
         return _program(state)
     if state.form == "script":
-        text = words[0].known
-        # `torchrun python train.py` is refused by torchrun; a bare name may still be a module or a recipe.
-        if text is not None and python.is_python(text.rsplit("/", 1)[-1]) and len(words) > 1:
+        # torchrun takes the word after its options for a script, but people write `torchrun python train.py`.
+        if python.is_python(last_name(words[0])) and len(words) > 1:
             return [replace(state, form="command", depth=state.depth + 1)]
         return _program(state, interpreted=True)
     if state.form == "module":
@@ -147,7 +151,7 @@ def _step(state: _State, files: Files, torch_of: TorchOf) -> Peeled | list[_Stat
 
 def _command(state: _State, files: Files, torch_of: TorchOf) -> Peeled | list[_State]:
     words = state.words
-    name = (words[0].known or "").rsplit("/", 1)[-1]
+    name = last_name(words[0])
     if not name:
         return _opaque(state, "the program's name is not known")
     if python.is_python(name):
@@ -236,8 +240,13 @@ def _nested(state: _State, files: Files) -> Peeled | list[_State] | None:
 def _program(state: _State, *, interpreted: bool = False) -> Peeled:
     first = state.words[0]
     text = first.known
-    if text is None:
-        return _opaque(state, "the program's name is not known", keep_words=True)
+    if text is None and state.form == "inline":
+        text = ""
+    elif text is None:
+        name = last_name(first)
+        if not name:
+            return _opaque(state, "the program's name is not known", keep_words=True)
+        text = f"…/{name}"
     return Peeled(
         command=state.command,
         launchers=state.launchers,
@@ -266,6 +275,15 @@ def _opaque(state: _State, reason: str, *, keep_words: bool = False) -> Peeled:
     )
 
 
+def last_name(word: Word) -> str:
+    """A program's base name, also where only the folders before it are unknown (`$REPO/train.py`); else empty."""
+    last = word.pieces[-1]
+    if not isinstance(last, str):
+        return ""
+    _, slash, name = last.rpartition("/")
+    return name if slash or len(word.pieces) == 1 else ""
+
+
 # -- recognition -----------------------------------------------------------------------------------------------------
 
 
@@ -281,7 +299,7 @@ def _launchers_of(name: str) -> tuple[LauncherFacts, ...]:
 
 def launcher_named(words: tuple[Word, ...]) -> tuple[LauncherFacts | None, int]:
     """The launcher that a command line starts, and how many words name it."""
-    name = (words[0].known or "").rsplit("/", 1)[-1]
+    name = last_name(words[0])
     for facts in _launchers_of(name):
         for subcommand in facts.subcommands:
             given = tuple(word.known for word in words[1 : 1 + len(subcommand)])
