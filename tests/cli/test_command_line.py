@@ -1,0 +1,215 @@
+"""The installed command, run as a user runs it."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+GAPLINT = str(Path(sys.executable).parent / "gaplint")
+ENVIRONMENT = {
+    name: value
+    for name, value in os.environ.items()
+    if name not in ("NO_COLOR", "GAPLINT_DEBUG", "COLUMNS", "GITHUB_WORKSPACE", "CI_PROJECT_DIR", "PYTHONIOENCODING")
+} | {"PYTHONUTF8": "1"}
+SCRIPT = """\
+#!/bin/bash
+#SBATCH --nodes=8
+#SBATCH --ntasks-per-node=8
+#SBATCH --gres=gpu:8
+srun python train.py
+"""
+
+
+def gaplint(
+    *arguments: str, folder: Path, stdin: bytes = b"", environment: dict[str, str] | None = None
+) -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run(
+        [GAPLINT, *arguments],
+        cwd=folder,
+        input=stdin,
+        capture_output=True,
+        env=ENVIRONMENT | (environment or {}),
+        timeout=60,
+        check=False,
+    )
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "train.sbatch").write_text(SCRIPT)
+    return tmp_path
+
+
+def imported(*arguments: str, folder: Path) -> set[str]:
+    """The top-level modules that a run imports."""
+    done = subprocess.run(
+        [sys.executable, "-X", "importtime", "-m", "kube_gaplint", *arguments],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        env=ENVIRONMENT,
+        check=False,
+    )
+    return {line.rsplit("|", 1)[1].strip().split(".")[0] for line in done.stderr.splitlines() if "|" in line}
+
+
+def test_version_is_answered_without_click(folder: Path) -> None:
+    for option in ("--version", "-V"):
+        done = gaplint(option, folder=folder)
+        assert re.fullmatch(rb"gaplint \d+\.\d+\.\d+\S*\n", done.stdout)
+        assert done.returncode == 0
+    assert not imported("--version", folder=folder) & {"click", "ruamel", "tree_sitter", "jsonschema", "json"}
+
+
+def test_help_imports_no_parser(folder: Path) -> None:
+    modules = imported("--help", folder=folder)
+    assert "click" in modules
+    assert not modules & {"ruamel", "_ruamel_yaml", "tree_sitter", "jsonschema", "pathspec"}
+
+
+def test_a_run_imports_no_checker_of_schemas(folder: Path) -> None:
+    assert not imported("train.sbatch", folder=folder) & {"jsonschema", "hypothesis", "pytest"}
+
+
+def test_findings(folder: Path) -> None:
+    done = gaplint("--select", "SLURM001", folder=folder)
+    assert done.returncode == 1
+    shown = done.stdout.decode()
+    assert shown.startswith("── train.sbatch ─")
+    assert "warning SLURM001 srun-survives-dead-rank\n" in shown
+    assert "  5 │ srun python train.py\n" in shown
+    assert "1 warning in 1 workload, 1 file.\n" in shown
+    assert done.stderr == b""
+
+
+def test_same_input_same_bytes(folder: Path) -> None:
+    for name in ("full", "json", "sarif"):
+        runs = {gaplint("--format", name, "--min-severity", "info", folder=folder).stdout for _ in range(2)}
+        assert len(runs) == 1
+
+
+def test_json_paths_are_as_given(folder: Path) -> None:
+    for given in ("train.sbatch", str(folder / "train.sbatch")):
+        data = json.loads(gaplint("--format", "json", given, folder=folder).stdout)
+        assert {finding["location"]["file"] for finding in data["findings"]} == {given}
+
+
+def test_standard_input(folder: Path) -> None:
+    job = b"apiVersion: batch/v1\nkind: Job\nmetadata: {name: x\nspec: {}\n"
+    done = gaplint("-", "--format", "concise", "-q", folder=folder, stdin=job)
+    assert done.stdout.startswith(b"<stdin>:")
+    assert b"[GAP001 invalid-yaml]" in done.stdout
+    done = gaplint("-", "--stdin-filename", "out.yaml", "--format", "concise", "-q", folder=folder, stdin=job)
+    assert done.stdout.startswith(b"out.yaml:")
+    assert done.returncode == 1
+
+
+def test_mistakes_exit_with_2(folder: Path) -> None:
+    done = gaplint("missing.yaml", folder=folder)
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert done.stderr.startswith(b"gaplint: error: ")
+    assert b"missing.yaml" in done.stderr
+    done = gaplint("--select", "SLURM01", folder=folder)
+    assert done.returncode == 2
+    assert b"Did you mean SLURM001" in done.stderr
+
+
+def test_nothing_to_check(tmp_path: Path) -> None:
+    done = gaplint(folder=tmp_path)
+    assert done.returncode == 0
+    assert done.stdout.startswith(b"Nothing to judge")
+    assert gaplint("--fail-if-empty", folder=tmp_path).returncode == 3
+
+
+def test_names_that_speak_to_terminals_and_runners(tmp_path: Path) -> None:
+    names = ["\x1b[2J.sbatch", "a\n::error title=x::y.sbatch", "b\u202ec.sbatch", "d\r##[group]e.sbatch"]
+    for name in names:
+        (tmp_path / name).write_text(SCRIPT.replace("train.py", "train.py \x1b[31m\u202e"))
+    for form in ("full", "concise", "github"):
+        done = gaplint("--format", form, "--select", "SLURM001", folder=tmp_path)
+        shown = done.stdout.decode() + done.stderr.decode()
+        assert not set(shown) & set("\x1b\r\u202e")
+        commands = [line for line in shown.splitlines() if line.lstrip().startswith("::")]
+        assert len(commands) == (len(names) if form == "github" else 0)
+        assert "##[" not in shown
+
+
+def test_a_path_that_is_not_utf8(tmp_path: Path) -> None:
+    name = os.path.join(os.fsencode(tmp_path), b"caf\xe9.sbatch")  # noqa: PTH118
+    try:
+        with open(name, "w") as file:  # noqa: PTH123
+            file.write(SCRIPT)
+    except OSError:
+        pytest.skip("this file system takes UTF-8 names only")
+    for form in ("full", "json", "sarif", "junit", "github", "markdown"):
+        done = gaplint("--format", form, folder=tmp_path)
+        assert done.returncode == 1
+        done.stdout.decode()  # valid UTF-8
+
+
+def test_an_encoding_without_box_characters(folder: Path) -> None:
+    done = gaplint("--select", "SLURM001", folder=folder, environment={"PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"})
+    assert done.returncode == 1
+    assert "    --> train.sbatch:5:1" in done.stdout.decode("ascii")
+
+
+def test_a_reader_that_goes_away(folder: Path) -> None:
+    for number in range(60):
+        (folder / f"{number}.sbatch").write_text(SCRIPT)
+    with subprocess.Popen(
+        [GAPLINT, "--format", "json", "-q"], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=ENVIRONMENT
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.read(10)
+        process.stdout.close()
+        assert process.stderr.read() == b""
+        assert process.wait(60) == 1
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_a_full_disk(folder: Path) -> None:
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run(
+            [GAPLINT], cwd=folder, stdout=full, stderr=subprocess.PIPE, env=ENVIRONMENT, timeout=60, check=False
+        )
+    assert done.returncode == 2
+    assert done.stderr == b"gaplint: error: the report could not be written: No space left on device\n"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs signals")
+def test_interrupted(folder: Path) -> None:
+    with subprocess.Popen(
+        [GAPLINT, "-"],
+        cwd=folder,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=ENVIRONMENT,
+    ) as process:
+        time.sleep(1.5)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert out == b""
+    assert err == b"gaplint: interrupted\n"
+
+
+def test_the_module_is_the_command(folder: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "kube_gaplint", "--format", "concise", "-q"],
+        cwd=folder,
+        capture_output=True,
+        env=ENVIRONMENT,
+        check=False,
+    )
+    assert done.stdout == gaplint("--format", "concise", "-q", folder=folder).stdout
+    assert done.returncode == 1
