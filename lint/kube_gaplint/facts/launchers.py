@@ -295,29 +295,32 @@ _DOCKER = (
     "--label -l --pid --uts --tmpfs --log-driver -V --image"
 )
 
-CONTAINER_RUNNERS: Mapping[str, str] = {
+CONTAINER_RUNNERS: Mapping[str, tuple[tuple[str, ...], str]] = {
     # apptainer(1), docker-run(1), podman-run(1), shifter(1), ch-run(1)
-    "apptainer": _APPTAINER,
-    "singularity": _APPTAINER,
-    "docker": _DOCKER,
-    "podman": _DOCKER,
-    "nerdctl": _DOCKER,
-    "shifter": _DOCKER,
-    "ch-run": "-b --bind -c --cd -g --gid -u --uid --set-env --unset-env",
+    "apptainer": (("exec", "run"), _APPTAINER),
+    "singularity": (("exec", "run"), _APPTAINER),
+    "docker": (("run", "exec"), _DOCKER),
+    "podman": (("run", "exec"), _DOCKER),
+    "podman-hpc": (("run", "exec"), _DOCKER),
+    "nerdctl": (("run", "exec"), _DOCKER),
+    "shifter": ((), _DOCKER),
+    "ch-run": ((), "-b --bind -c --cd -g --gid -u --uid --set-env --unset-env"),
 }
-"""Programs that start a command inside another container, with their options that take a value. The first word that
-is no option names the image, the rest is the command."""
+"""Programs that start a command inside another container: the subcommands that do so, and the options that take a
+value. The first word that is no option names the image, the rest is the command."""
 
 NOT_TRAINING = frozenset(
     """
-    : . [ [[ test true false echo printf cd pwd ls ll cat head tail tee grep egrep sed awk cut tr sort uniq wc find
+    : . [ [[ (( test true false echo printf cd pushd popd dirs pwd ls ll cat head tail tee grep egrep sed awk cut tr sort uniq wc find
     mkdir rmdir rm cp mv ln touch chmod chown chgrp mktemp readlink realpath basename dirname stat file df du
     mount umount free date sleep wait kill pkill trap exit return set unset export declare local readonly source alias
     ulimit umask shopt read let type command which hash getopts shift break continue builtin clear reset
+    jobs fg bg times suspend logout typeset mapfile readarray compgen complete enable caller let
     id whoami hostname hostnamectl uname env printenv ps top htop lscpu lspci lsmod sysctl dmesg nproc ip
     ifconfig ping nc ncat dig nslookup host getent curl wget aria2c git git-lfs tar unzip zip gzip gunzip pigz zstd
     rsync scp ssh sshd ssh-keygen ssh-keyscan ssh-add ssh-agent service systemctl disown
     apt apt-get dpkg yum dnf apk microdnf zypper conda mamba micromamba pip pip3 uv poetry pipenv npm make cmake ninja
+    docker podman nerdctl buildah skopeo enroot apptainer singularity sudo
     gcc g++ nvcc ldconfig module ml spack lmod
     nvidia-smi rocm-smi amd-smi hl-smi neuron-ls neuron-top dcgmi nvidia-cuda-mps-control ibstat ibstatus ibv_devinfo
     ibv_devices ibdev2netdev fi_info show_gids mst nvidia-persistenced nvidia-fabricmanager

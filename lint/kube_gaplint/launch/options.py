@@ -24,6 +24,8 @@ UNSEEN_WORDS = "a variable of unknown content may hold more options"
 
 _NUMBER = re.compile(r"-(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?\Z")
 _OVERRIDE = re.compile(r"\+{0,2}[A-Za-z_][\w.@/:\[\]-]*=")
+_ARGUMENT_ENDINGS = (".yaml", ".yml", ".json", ".jsonl", ".toml", ".txt", ".cfg", ".ini", ".csv", ".parquet")
+"""What no program's name ends with: such a word behind a variable is the argument of a program in the variable."""
 _TAKES_VALUE = re.compile(
     r"(?:.*[-.])?(?:paths?|files?|dirs?|folders?|root|names?|ids?|sizes?|iters|samples|tokens|rate|ratio|fraction|steps|"
     r"interval|layers|heads|length|len|epochs?|workers|seed|type|model|config|cfg|addr|address|port|host|rank|url|uri|"
@@ -170,7 +172,7 @@ class _Reader:
         """Take a word that is no option; True where the launcher's own words end with it."""
         nothing_known = not any(isinstance(piece, str) and piece for piece in word.pieces)
         if self.spec.ends_at_positional:
-            if word.known is None and nothing_known and word.multiple and self.at < self._program_at():
+            if word.known is None and nothing_known and self.at < self._program_at():
                 self._open()
                 self.at += 1
                 return False
@@ -213,7 +215,7 @@ class _Reader:
                     attached = "=" in text or (short and len(text) > 2)
                     at += 1 if attached else 1 + max(0, self.spec.valued.get(full, 0))
                 elif text:
-                    self._program = at
+                    self._program = 0 if text.lower().endswith(_ARGUMENT_ENDINGS) or "=" in text else at
                     break
                 else:
                     at += 1

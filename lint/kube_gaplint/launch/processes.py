@@ -126,7 +126,7 @@ class _Reader:
             if peeled.form == "inline" and (script is None or not _trains(script)):
                 continue
             understood = None
-            if not peeled.opaque_because:
+            if not peeled.opaque_because or peeled.words:
                 image = peeled.image
                 understood = understand(
                     replace(peeled, environment=environment),
@@ -174,8 +174,8 @@ class _Reader:
         peeled, understood = candidate.peeled, candidate.understood
         if understood is None:
             return self._opaque(peeled.opaque_because, candidate)
-        opaque = ""
-        if understood.framework is None and not peeled.interpreted:
+        opaque = peeled.opaque_because
+        if understood.framework is None and not peeled.interpreted and not opaque:
             opaque = f"what {peeled.name} does is not visible"
         torch, nccl, uses = self._releases_of(peeled.image)
         role, container, environment = self._where(candidate)
@@ -185,7 +185,7 @@ class _Reader:
             container=container,
             command=peeled.command,
             launchers=peeled.launchers,
-            program="" if opaque else peeled.program or "-c",
+            program="" if opaque else peeled.program or "-",
             options=understood.options,
             environment=environment,
             framework=understood.framework,
@@ -284,7 +284,8 @@ def _trains(script: ScriptFacts) -> bool:
 
 def _rank(peeled: Peeled, understood: Understood | None) -> int:
     if peeled.opaque_because or understood is None:
-        return _OPAQUE
+        started = any(launcher.kind in DISTRIBUTED for launcher in peeled.launchers)
+        return _LIKELY if started and understood is not None else _OPAQUE
     name = peeled.name.lower()
     speaks = any(fnmatchcase(name, pattern) for pattern in TRAINING_SCRIPTS)
     helps = is_helper(name)

@@ -169,8 +169,10 @@ def _command(state: _State, files: Files, torch_of: TorchOf) -> Peeled | list[_S
         if inner is not None:
             image, rest = inner
             return [replace(state, words=rest, image=image, depth=state.depth + 1)]
+    if name.endswith(".py"):
+        return _program(state, interpreted=True)
     nested = _nested(state, files)
-    return nested if nested is not None else _program(state, interpreted=name.endswith(".py"))
+    return nested if nested is not None else _program(state)
 
 
 def _layer(
@@ -311,9 +313,12 @@ def launcher_named(words: tuple[Word, ...]) -> tuple[LauncherFacts | None, int]:
 def _inside_container(words: tuple[Word, ...], runner: str) -> tuple[Setting[str], tuple[Word, ...]] | None:
     """The image and the command of `apptainer exec … image command`; None where they cannot be told apart."""
     at = 1
-    if at < len(words) and words[at].known in {"exec", "run", "start", "shell"}:
+    subcommands, options = CONTAINER_RUNNERS[runner]
+    if subcommands:
+        if at >= len(words) or words[at].known not in subcommands:
+            return None
         at += 1
-    valued = CONTAINER_RUNNERS[runner].split()
+    valued = options.split()
     while at < len(words):
         text = words[at].prefix
         if not text.startswith("-"):
