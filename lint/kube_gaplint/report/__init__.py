@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
-from kube_gaplint.findings import Report
-from kube_gaplint.report.options import RenderOptions
+if TYPE_CHECKING:
+    from kube_gaplint.findings import Report
+    from kube_gaplint.report.options import RenderOptions
 
 FORMATS = ("full", "concise", "json", "jsonl", "sarif", "github", "gitlab", "junit", "markdown", "rdjson")
 """Names of formats; each is a module of this package with `render(report, options) -> str`."""

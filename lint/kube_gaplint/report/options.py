@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from kube_gaplint.findings import Severity
-from kube_gaplint.rule import Rule
+
+if TYPE_CHECKING:
+    from kube_gaplint.rule import Rule
 
 
 class IncidentView(Protocol):
