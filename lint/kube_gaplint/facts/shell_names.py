@@ -55,6 +55,10 @@ CLOSED_SOURCES: Final = (
         r"(?:.*/)?(?:lmod|modules|module)(?:/.*)?/init/\w+|/etc/profile\.d/(?:lmod|modules|z00_lmod)\.sh",
         "modules: defines functions",
     ),
+    (
+        r"(?:.*/)?\.(?:bashrc|bash_profile|profile|zshrc)|/etc/(?:profile|bashrc|bash\.bashrc)",
+        "login profiles: programs on PATH; what else they set is like an image's ENV, which nobody sees",
+    ),
 )
 """Files that are sourced everywhere and set no variable that gaplint speaks of: (pattern of the path, what it does)."""
 
