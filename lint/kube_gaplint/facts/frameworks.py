@@ -163,6 +163,8 @@ class Recognition:
     """Launchers that show it where nothing stronger shows another."""
     with_config: tuple[str, ...] = ()
     """Scripts that show it under a weak launcher and with a configuration file beside them."""
+    config_keys: tuple[tuple[str, ...], ...] = ()
+    """Sets of keys of a visible configuration file."""
     imports: tuple[str, ...] = ()
     calls: tuple[str, ...] = ()
     """Names of Python calls in a visible script."""
@@ -647,6 +649,132 @@ FRAMEWORKS: tuple[FrameworkFacts, ...] = (
         ),
     ),
     FrameworkFacts(
+        name="verl",
+        title="verl",
+        source="volcengine/verl verl/trainer/config/ppo_trainer.yaml, sft_trainer.yaml",
+        recognition=Recognition(modules=("verl.trainer.*",), paths=("*verl/trainer/*.py",)),
+        config=ConfigSource(options=("config-path",), name_option="config-name"),
+        save_path=(PathOf((("trainer.default-local-dir", "checkpoints"),)),),
+        second_path=(_path("trainer.default-hdfs-dir"),),
+        interval=(Amount(("trainer.save-freq",), "steps"),),
+        needs=("interval",),
+        total=(Amount(("trainer.total-training-steps",), "steps"), Amount(("trainer.total-epochs",), "epochs")),
+        total_default=Default(30, "epochs", "trainer.total_epochs 30"),
+        retention=(Amount(("trainer.max-actor-ckpt-to-keep",), "steps"),),
+        resume=Resume(
+            "switch",
+            ("trainer.resume-mode",),
+            default=True,
+            note="trainer.resume_mode auto: the newest checkpoint in the folder",
+        ),
+        timeout=Timeout((Amount(("actor-rollout-ref.nccl-timeout",), "seconds"),), 600.0, "nccl_timeout 600"),
+        samples_per_step=("data.train-batch-size",),
+        extra={"tensor-parallel": ("actor-rollout-ref.rollout.tensor-model-parallel-size",)},
+    ),
+    FrameworkFacts(
+        name="openrlhf",
+        title="OpenRLHF",
+        source="OpenRLHF/OpenRLHF openrlhf/cli/train_sft.py, train_rm.py, train_ppo_ray.py",
+        recognition=Recognition(
+            modules=("openrlhf.*",), paths=("*openrlhf/cli/train_*.py",), options=(("max-ckpt-num", "ckpt-path"),)
+        ),
+        flags="load-checkpoint disable-ds-ckpt save-hf-ckpt gradient-checkpointing bf16 packing-samples adam-offload "
+        "colocate-all-models use-ds-universal-ckpt apply-chat-template flash-attn",
+        save_path=(PathOf((("ckpt-path", "./ckpt"),)),),
+        second_path=(_path("save-path"),),
+        interval=(Amount(("save-steps",), "steps"),),
+        needs=("interval",),
+        total=(Amount(("max-epochs",), "epochs"),),
+        total_default=Default(1, "epochs", "--max_epochs 1"),
+        retention=(Amount(("max-ckpt-num",), "steps"),),
+        retention_default=3,
+        resume=Resume("switch", ("load-checkpoint",), note="--load_checkpoint is not given"),
+        timeout=Timeout((), 3600.0, "the strategy's setup_distributed passes 60 minutes"),
+        samples_per_step=("train-batch-size",),
+        extra={"model": ("pretrain",), "dataset": ("dataset",)},
+    ),
+    FrameworkFacts(
+        name="diffusers",
+        title="Diffusers' example scripts",
+        source="huggingface/diffusers examples/*/train_*.py: checkpointing_steps 500, checkpoints_total_limit None",
+        recognition=Recognition(
+            scripts=(
+                "train_text_to_image*.py", "train_dreambooth*.py", "train_controlnet*.py", "textual_inversion*.py",
+                "train_instruct_pix2pix*.py", "train_unconditional.py",
+            ),
+            options=(("checkpointing-steps", "checkpoints-total-limit"), ("checkpointing-steps", "max-train-steps")),
+        ),
+        flags="use-ema enable-xformers-memory-efficient-attention gradient-checkpointing allow-tf32 random-flip "
+        "center-crop push-to-hub with-prior-preservation train-text-encoder use-8bit-adam",
+        save_path=(_path("output-dir"),),
+        interval=(Amount(("checkpointing-steps",), "steps"),),
+        interval_default=Default(500, "steps", "--checkpointing_steps 500"),
+        total=(Amount(("max-train-steps",), "steps"), Amount(("num-train-epochs",), "epochs")),
+        retention=(Amount(("checkpoints-total-limit",), "steps"),),
+        resume=Resume("switch", ("resume-from-checkpoint",), note="--resume_from_checkpoint is not given"),
+        timeout=Timeout((), 600.0, "Accelerate's 10 minutes for NCCL"),
+        extra={
+            "model": ("pretrained-model-name-or-path",),
+            "dataset": ("dataset-name",),
+            "data-workers": ("dataloader-num-workers",),
+        },
+    ),
+    FrameworkFacts(
+        name="ms-swift",
+        title="ms-swift",
+        source="modelscope/ms-swift: HF's TrainingArguments with its own defaults",
+        recognition=Recognition(launchers=("swift",), modules=("swift.cli.*",), paths=("*swift/cli/*.py",)),
+        visible=False,
+        config=ConfigSource(options=("config",)),
+        save_path=(_path("output-dir"),),
+        interval=(Amount(("save-steps",), "steps-or-fraction"),),
+        strategy=Strategy(("save-strategy",), _HF_SAVE, None),
+        total=(Amount(("max-steps",), "steps"), Amount(("num-train-epochs",), "epochs")),
+        retention=(Amount(("save-total-limit",), "steps"),),
+        resume=Resume("switch", ("resume-from-checkpoint",), default=None),
+        timeout=Timeout((Amount(("ddp-timeout",), "seconds"),), None),
+        extra={**_HF_EXTRA, "model": ("model",), "dataset": ("dataset",)},
+    ),
+    FrameworkFacts(
+        name="gpt-neox",
+        title="GPT-NeoX",
+        source="EleutherAI/gpt-neox deepy.py, megatron/neox_arguments/neox_args.py",
+        recognition=Recognition(scripts=("deepy.py",)),
+        config=ConfigSource(positional=(".yml", ".yaml", ".json")),
+        save_path=(_path("save"),),
+        second_path=(_path("s3-path"),),
+        interval=(Amount(("checkpoint-factor", "save-interval"), "steps"),),
+        needs=("path", "interval"),
+        total=(Amount(("train-iters",), "steps"),),
+        retention=(Amount(("keep-last-n-checkpoints",), "steps"),),
+        resume=Resume("same-path", ("load",), note="GPT-NeoX loads only what load names"),
+        timeout=Timeout((), 1800.0, "DeepSpeed's 30 minutes"),
+        samples_per_step=("train-batch-size",),
+        extra={"tensor-parallel": ("model-parallel-size",), "pipeline-parallel": ("pipe-parallel-size",)},
+    ),
+    FrameworkFacts(
+        name="nanotron",
+        title="nanotron",
+        source="huggingface/nanotron src/nanotron/config/config.py CheckpointsArgs",
+        recognition=Recognition(
+            paths=("*nanotron/run_train.py",),
+            config_keys=(("checkpoints.checkpoint-interval",), ("checkpoints.checkpoints-path",)),
+            imports=("nanotron",),
+        ),
+        config=ConfigSource(options=("config-file",)),
+        save_path=(_path("checkpoints.checkpoints-path"),),
+        interval=(Amount(("checkpoints.checkpoint-interval",), "steps"),),
+        needs=("path", "interval"),
+        total=(Amount(("tokens.train-steps",), "steps"),),
+        resume=Resume("switch", ("checkpoints.resume-checkpoint-path",), note="checkpoints.resume_checkpoint_path"),
+        timeout=Timeout((), None, "torch's default"),
+        extra={
+            "tensor-parallel": ("parallelism.tp",),
+            "pipeline-parallel": ("parallelism.pp",),
+            "data-parallel": ("parallelism.dp",),
+        },
+    ),
+    FrameworkFacts(
         name="open_clip",
         title="OpenCLIP",
         source="mlfoundations/open_clip src/open_clip_train/params.py",
@@ -854,7 +982,8 @@ class Conventions:
 CONVENTIONS = Conventions(
     save_path=(
         "save-dir", "save-path", "save-folder", "save-directory", "checkpoint-dir", "checkpoints-dir",
-        "checkpoint-path", "checkpoint-folder", "checkpoint-directory", "ckpt-dir", "ckpt-path-save", "ckpt-folder",
+        "checkpoint-path", "checkpoint-folder", "checkpoint-directory", "checkpoint-file", "ckpt-dir",
+        "ckpt-path-save", "ckpt-folder",
         "ckpt-save-dir",
         "ckpt-save-path", "save-checkpoint-path", "save-checkpoint-dir", "checkpoint-save-path", "checkpoint-save-dir",
         "output-dir", "output-directory", "output-path", "output-folder", "out-dir", "outdir", "output", "out", "save",
@@ -912,14 +1041,15 @@ IN_PROCESS_OPTIONS = ("inprocess-restart",)
 KNOWN_PACKAGES = frozenset(
     """
     torch torchvision torchaudio torchdata torchmetrics torchtext functorch numpy scipy pandas pyarrow sklearn PIL cv2
-    matplotlib seaborn tqdm rich click yaml omegaconf hydra fire tyro absl einops timm transformers tokenizers datasets
-    evaluate accelerate peft trl bitsandbytes safetensors sentencepiece huggingface_hub diffusers deepspeed apex
-    flash_attn triton lightning pytorch_lightning lightning_fabric lightning_utilities composer streaming ray wandb
-    mlflow tensorboard tensorboardX comet_ml neptune clearml horovod jax jaxlib flax optax orbax tensorflow keras
-    tensorflow_datasets webdataset fsspec s3fs gcsfs boto3 botocore smart_open requests psutil pynvml setproctitle
-    dotenv packaging filelock regex nltk torchft torch_xla torch_npu habana_frameworks intel_extension_for_pytorch
-    nvidia_resiliency_ext kubernetes kubeflow sagemaker smdistributed msgpack zstandard h5py zarr librosa soundfile
-    albumentations xformers megatron nemo bagua fairscale torch_geometric dgl lm_eval nemo_run pkg_resources setuptools
+    matplotlib seaborn tqdm rich click yaml omegaconf hydra fire tyro absl einops timm transformers tokenizers
+    datasets evaluate accelerate peft trl bitsandbytes safetensors sentencepiece huggingface_hub diffusers deepspeed
+    apex flash_attn triton lightning pytorch_lightning lightning_fabric lightning_utilities composer streaming ray
+    wandb mlflow tensorboard tensorboardX comet_ml neptune clearml horovod jax jaxlib flax optax orbax tensorflow
+    keras tensorflow_datasets webdataset fsspec s3fs gcsfs boto3 botocore smart_open requests psutil pynvml
+    setproctitle dotenv packaging filelock regex nltk torchft torch_xla torch_npu habana_frameworks
+    intel_extension_for_pytorch nvidia_resiliency_ext kubernetes kubeflow sagemaker smdistributed msgpack zstandard
+    h5py zarr librosa soundfile albumentations xformers megatron nemo llmfoundry torchtitan torchtune nanotron
+    open_clip_train fairseq metaseq bagua fairscale torch_geometric dgl lm_eval nemo_run pkg_resources setuptools
     """.split()  # noqa: SIM905 (a list of words reads better)
 )
 """Packages whose import does not hide a training loop of the user's own: what they do is known to the rows above, or

@@ -251,6 +251,13 @@ LAUNCHERS: tuple[LauncherFacts, ...] = (
         starts="self",
     ),
     LauncherFacts(
+        kind="swift",
+        source="modelscope/ms-swift swift/cli/main.py: torchrun where NPROC_PER_NODE or NNODES is set",
+        programs=("swift",),
+        subcommands=(("sft",), ("pt",), ("rlhf",)),
+        starts="self",
+    ),
+    LauncherFacts(
         kind="nemo",
         source="NVIDIA-NeMo/NeMo nemo/collections/llm and NVIDIA/NeMo-Run nemo_run/cli @0c49127",
         programs=("nemo", "nemorun"),
@@ -311,27 +318,25 @@ value. The first word that is no option names the image, the rest is the command
 
 NOT_TRAINING = frozenset(
     """
-    : . [ [[ (( test true false echo printf cd pushd popd dirs pwd ls ll cat head tail tee grep egrep sed awk cut tr sort uniq wc find
-    mkdir rmdir rm cp mv ln touch chmod chown chgrp mktemp readlink realpath basename dirname stat file df du
-    mount umount free date sleep wait kill pkill trap exit return set unset export declare local readonly source alias
-    ulimit umask shopt read let type command which hash getopts shift break continue builtin clear reset
-    jobs fg bg times suspend logout typeset mapfile readarray compgen complete enable caller let
-    id whoami hostname hostnamectl uname env printenv ps top htop lscpu lspci lsmod sysctl dmesg nproc ip
-    ifconfig ping nc ncat dig nslookup host getent curl wget aria2c git git-lfs tar unzip zip gzip gunzip pigz zstd
-    rsync scp ssh sshd ssh-keygen ssh-keyscan ssh-add ssh-agent service systemctl disown
-    apt apt-get dpkg yum dnf apk microdnf zypper conda mamba micromamba pip pip3 uv poetry pipenv npm make cmake ninja
-    docker podman nerdctl buildah skopeo enroot apptainer singularity sudo
-    gcc g++ nvcc ldconfig module ml spack lmod
-    nvidia-smi rocm-smi amd-smi hl-smi neuron-ls neuron-top dcgmi nvidia-cuda-mps-control ibstat ibstatus ibv_devinfo
-    ibv_devices ibdev2netdev fi_info show_gids mst nvidia-persistenced nvidia-fabricmanager
-    aws gsutil gcloud az s5cmd rclone mc azcopy kubectl helm huggingface-cli hf wandb mlflow tensorboard dvc jq yq
-    envsubst base64 sha256sum md5sum openssl seq bc expr time watch yes logger sync
-    scontrol squeue sinfo sbatch scancel sacct sacctmgr salloc sattach scrontab
-    jupyter jupyter-lab jupyter-notebook code-server vllm sglang ollama text-generation-launcher tritonserver
-    trtllm-serve redis-server etcd mongod postgres nginx supervisord crond
-    all_reduce_perf all_gather_perf alltoall_perf broadcast_perf reduce_perf reduce_scatter_perf sendrecv_perf
-    scatter_perf gather_perf hypercube_perf ib_write_bw ib_read_bw ib_send_bw ib_write_lat iperf iperf3 fio ior
-    gpu_burn gpu-burn dcgmproftester12 nvbandwidth bandwidthTest deviceQuery p2pBandwidthLatencyTest osu_bw osu_latency
+    : . [ [[ (( test true false echo printf cd pushd popd dirs pwd ls ll cat head tail tee grep egrep sed awk cut tr
+    sort uniq wc find mkdir rmdir rm cp mv ln touch chmod chown chgrp mktemp readlink realpath basename dirname stat
+    file df du mount umount free date sleep wait kill pkill trap exit return set unset export declare local readonly
+    source alias ulimit umask shopt read let type command which hash getopts shift break continue builtin clear reset
+    jobs fg bg times suspend logout typeset mapfile readarray compgen complete enable caller let id whoami hostname
+    hostnamectl uname env printenv ps top htop lscpu lspci lsmod sysctl dmesg nproc ip ifconfig ping nc ncat dig
+    nslookup host getent curl wget aria2c git git-lfs tar unzip zip gzip gunzip pigz zstd rsync scp ssh sshd
+    ssh-keygen ssh-keyscan ssh-add ssh-agent service systemctl disown apt apt-get dpkg yum dnf apk microdnf zypper
+    conda mamba micromamba pip pip3 uv poetry pipenv npm make cmake ninja docker podman nerdctl buildah skopeo enroot
+    apptainer singularity sudo gcc g++ nvcc ldconfig module ml spack lmod nvidia-smi rocm-smi amd-smi hl-smi neuron-ls
+    neuron-top dcgmi nvidia-cuda-mps-control ibstat ibstatus ibv_devinfo ibv_devices ibdev2netdev fi_info show_gids
+    mst nvidia-persistenced nvidia-fabricmanager aws gsutil gcloud az s5cmd rclone mc azcopy kubectl helm
+    huggingface-cli hf wandb mlflow tensorboard dvc jq yq envsubst base64 sha256sum md5sum openssl seq bc expr time
+    watch yes logger sync scontrol squeue sinfo sbatch scancel sacct sacctmgr salloc sattach scrontab jupyter
+    jupyter-lab jupyter-notebook code-server vllm sglang ollama text-generation-launcher tritonserver trtllm-serve
+    redis-server etcd mongod postgres nginx supervisord crond all_reduce_perf all_gather_perf alltoall_perf
+    broadcast_perf reduce_perf reduce_scatter_perf sendrecv_perf scatter_perf gather_perf hypercube_perf ib_write_bw
+    ib_read_bw ib_send_bw ib_write_lat iperf iperf3 fio ior gpu_burn gpu-burn dcgmproftester12 nvbandwidth
+    bandwidthTest deviceQuery p2pBandwidthLatencyTest osu_bw osu_latency
     """.split()  # noqa: SIM905 (a list of words reads better)
 )
 """Programs that are never the training: shell tools, package managers, clients, servers, checks and benchmarks."""
@@ -347,7 +352,8 @@ HELPER_SCRIPTS = (
     "*preprocess*", "*prepro*", "*prepare*", "*download*", "*convert*", "*tokeniz*", "*merge*", "*export*", "setup.py",
     "*upload*", "*push_*", "*metrics*", "*check_*", "*healthcheck*", "*health_check*", "*verify*", "*validate_env*",
     "*eval*", "*infer*", "*generate*", "*predict*", "*serve*", "*bench*", "*plot*", "*report*", "*stage_*", "*sync_*",
-    "*monitor*", "*notify*", "*wait_*", "*clean*", "*split_*", "*shard*", "*env2*", "*_to_*", "*print*", "*test_*",
+    "*monitor*", "*notify*", "*wait_*", "*clean*", "*split_*", "*shard*", "*env2*", "*-test.py", "*_test.py",
+    "*-test-*", "*smoke*", "*hello*", "*_to_*", "*print*", "*test_*",
     "*collect_env*", "*get_*", "*hostfile*", "*resolve_*", "*make_*", "*gen_*", "*launch_monitor*", "*dataset*",
 )  # fmt: skip
 """Base names of Python scripts that run beside a training: they are taken for it only where nothing else is there."""

@@ -63,7 +63,7 @@ def understand(
     """
     home = Origin(peeled.command.place)
     options = parse_options(peeled.words, home, NO_SPEC)
-    found = recognise(peeled, options, script)
+    found = recognise(peeled, options, script, read_configs(options, _ANY_CONFIG, files))
     facts = found[0] if found is not None else None
     if facts is not None and facts.flags:
         spec = NO_SPEC.with_names(facts.flags.split(), _valued_names(facts))
@@ -112,16 +112,17 @@ class _Seen:
     peeled: Peeled
     options: Options
     script: ScriptFacts | None
+    configs: tuple[Config, ...]
 
 
 def recognise(
-    peeled: Peeled, options: Options, script: ScriptFacts | None = None
+    peeled: Peeled, options: Options, script: ScriptFacts | None = None, configs: tuple[Config, ...] = ()
 ) -> tuple[FrameworkFacts, Origin] | None:
     """The framework of a program, and what shows it. Strong signs of any row go before weak ones of all."""
-    seen = _Seen(peeled, options, script)
+    seen = _Seen(peeled, options, script, configs)
     if is_helper(peeled.name):
         return None
-    for sign in (_by_launcher, _by_name, _by_options, _by_script, _by_config, _by_weak_launcher, _by_variable):
+    for sign in _SIGNS:
         for row in FRAMEWORKS:
             origin = sign(row, seen)
             if origin is not None:
@@ -211,6 +212,30 @@ def _by_variable(row: FrameworkFacts, seen: _Seen) -> Origin | None:
             origin = setting.origin or seen.peeled.environment.home
             return replace(origin, note=f"{name} is set")
     return None
+
+
+def _by_keys(row: FrameworkFacts, seen: _Seen) -> Origin | None:
+    for config in seen.configs:
+        for keys in row.recognition.config_keys:
+            values = [config.values.get(Options.normal(key)) for key in keys]
+            if all(value is not None for value in values):
+                first = values[0]
+                origin = (first.origin if first is not None else None) or config.home
+                return replace(origin, note=f"its configuration has {', '.join(keys)}")
+    return None
+
+
+_SIGNS = (
+    _by_launcher,
+    _by_name,
+    _by_options,
+    _by_script,
+    _by_keys,
+    _by_config,
+    _by_weak_launcher,
+    _by_variable,
+)
+"""From the strongest to the weakest."""
 
 
 # -- configuration files ---------------------------------------------------------------------------------------------

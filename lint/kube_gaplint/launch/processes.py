@@ -32,7 +32,8 @@ MAX_PROCESSES = 16
 DISTRIBUTED = frozenset(
     {
         "torchrun", "torch.distributed.launch", "ft_launcher", "hyperpodrun", "deepspeed", "accelerate", "composer",
-        "horovodrun", "lightning", "torchtune", "colossalai", "litgpt", "axolotl", "llamafactory", "nemo",
+        "horovodrun", "lightning", "torchtune", "colossalai", "litgpt", "axolotl", "llamafactory", "swift",
+        "nemo",
     }
 )  # fmt: skip
 """Launchers that are used for nothing but training (or evaluation) on several devices."""

@@ -48,6 +48,7 @@ _READERS = {
     "litgpt": ("own", "litgpt"),
     "axolotl": ("own", "axolotl"),
     "llamafactory": ("own", "llamafactory"),
+    "swift": ("own", "swift"),
     "nemo": ("own", "nemo"),
 }
 

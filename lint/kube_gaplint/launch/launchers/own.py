@@ -81,6 +81,24 @@ def llamafactory(call: Call) -> Layer:
     return Layer(launcher, call.arguments, environment.over(exports), "command")
 
 
+def swift(call: Call) -> Layer:
+    """ms-swift starts torchrun where NPROC_PER_NODE or NNODES is set."""
+    options = parse_options(call.arguments, call.home, spec_of(call.facts))
+    environment = call.environment
+    exports = rank_exports(call.origin, "swift") | agent_exports(environment, call.torch, call.origin, "swift")
+    launcher = make_launcher(
+        call,
+        options,
+        nodes=whole_number(or_default(environment.get("NNODES"), "1", "ms-swift's default for NNODES")),
+        processes_per_node=whole_number(or_default(environment.get("NPROC_PER_NODE"), "1", "ms-swift's default")),
+        max_restarts=default(0, call.home, "torchrun's default for --max-restarts"),
+        rendezvous_backend=default("static", call.home, "torchrun's default for --rdzv-backend"),
+        elastic=default(False, call.home, "ms-swift knows no range of nodes"),
+        exports=exports,
+    )
+    return Layer(launcher, call.arguments, environment.over(exports), "command")
+
+
 def nemo(call: Call) -> Layer:
     """`nemo llm pretrain --factory …`: the executor in the recipe decides how the processes start."""
     options = parse_options(call.arguments, call.home, spec_of(call.facts))
