@@ -213,3 +213,38 @@ def test_the_module_is_the_command(folder: Path) -> None:
     )
     assert done.stdout == gaplint("--format", "concise", "-q", folder=folder).stdout
     assert done.returncode == 1
+
+
+def test_diff_changes_nothing_and_exits_with_1(folder: Path) -> None:
+    done = gaplint("--diff", folder=folder)
+    assert done.returncode == 1
+    assert b"-srun python train.py\n+srun --kill-on-bad-exit=1 --wait=60 python train.py\n" in done.stdout
+    assert done.stderr == b"gaplint: 1 finding would be fixed in 1 file.\n"
+    assert (folder / "train.sbatch").read_text() == SCRIPT
+    assert gaplint("--diff", "-q", "--select", "CKPT", folder=folder).returncode == 0
+
+
+def test_fix_then_report_what_remains(folder: Path) -> None:
+    done = gaplint("--fix", folder=folder)
+    assert done.returncode == 0
+    assert done.stderr == b"gaplint: 1 finding fixed in 1 file.\n"
+    assert done.stdout.startswith(b"No gaps found in 1 workload, 1 file.\n")
+    fixed = SCRIPT.replace("srun", "srun --kill-on-bad-exit=1 --wait=60")
+    assert (folder / "train.sbatch").read_text() == fixed
+    again = gaplint("--fix", "-q", folder=folder)
+    assert (again.returncode, again.stdout, again.stderr) == (0, b"", b"")
+    assert (folder / "train.sbatch").read_text() == fixed
+
+
+def test_diff_of_standard_input(folder: Path) -> None:
+    done = gaplint(
+        "-",
+        "--diff",
+        "--stdin-filename",
+        "jobs/a.sbatch",
+        "-q",
+        folder=folder,
+        stdin=SCRIPT.encode().replace(b"\n", b"\r\n"),
+    )
+    assert done.stdout.startswith(b"--- a/jobs/a.sbatch\n+++ b/jobs/a.sbatch\n")
+    assert b"+srun --kill-on-bad-exit=1 --wait=60 python train.py\r\n" in done.stdout

@@ -231,7 +231,7 @@ def command(
         from kube_gaplint.cli import fixing
 
         if diff:
-            return FOUND if fixing.show(report, unsafe=unsafe_fixes, quiet=quiet) else 0
+            return FOUND if fixing.show(report, unsafe=unsafe_fixes, quiet=quiet, color=color) else 0
         if fixing.make(report, unsafe=unsafe_fixes, quiet=quiet):
             report = _lint(request)
     options = RenderOptions(

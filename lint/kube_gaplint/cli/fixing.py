@@ -2,20 +2,31 @@
 
 from __future__ import annotations
 
+import sys
+
 import click
 
 from kube_gaplint import fix
 from kube_gaplint.cli import console
 from kube_gaplint.findings import Report
+from kube_gaplint.report.escape import visible
+from kube_gaplint.report.layout import Palette
+from kube_gaplint.report.snippet import location
 from kube_gaplint.report.words import count
 
 
-def show(report: Report, *, unsafe: bool, quiet: bool) -> bool:
-    """Print what would change; whether anything would."""
+def show(report: Report, *, unsafe: bool, quiet: bool, color: str) -> bool:
+    """Print what would change; whether anything would.
+
+    A pipe gets the patch as it is, fit for `git apply`; on a terminal nothing in it may act.
+    """
     plan = fix.plan(report.findings, unsafe=unsafe)
     for change in plan.changes:
-        console.write_out(change.diff())
-    _tell(plan, "would change", quiet=quiet)
+        patch = change.diff()
+        if sys.stdout is not None and sys.stdout.isatty():
+            patch = _for_terminal(patch, Palette(console.wants_color(color, sys.stdout)))
+        console.write_out(patch)
+    _tell(plan, "would be fixed", quiet=quiet)
     return bool(plan.changes)
 
 
@@ -27,8 +38,24 @@ def make(report: Report, *, unsafe: bool, quiet: bool) -> bool:
             fix.write(change)
         except OSError as problem:
             raise click.ClickException(f"cannot write {change.path!r}: {problem.strerror}") from problem
-    _tell(plan, "changed", quiet=quiet)
+    _tell(plan, "fixed", quiet=quiet)
     return bool(plan.changes)
+
+
+def _for_terminal(patch: str, palette: Palette) -> str:
+    lines = []
+    for line in patch.split("\n"):
+        shown = visible(line.removesuffix("\r").replace("\t", "    "))
+        if line.startswith(("---", "+++")):
+            shown = palette.bold(shown)
+        elif line.startswith("+"):
+            shown = palette.good(shown)
+        elif line.startswith("-"):
+            shown = palette.bad(shown)
+        elif line.startswith("@@"):
+            shown = palette.second(shown)
+        lines.append(shown)
+    return "\n".join(lines)
 
 
 def _tell(plan: fix.FixPlan, done: str, *, quiet: bool) -> None:
@@ -36,5 +63,6 @@ def _tell(plan: fix.FixPlan, done: str, *, quiet: bool) -> None:
         return
     for dropped in plan.dropped:
         finding = dropped.finding
-        console.note(f"gaplint: {finding.place!r}: {finding.code} is not fixed: {dropped.reason}")
-    console.note(f"gaplint: {count(len(plan.changes), 'file')} {done}.")
+        console.note(f"gaplint: {location(finding.place)}: {finding.code} is not fixed: {dropped.reason}")
+    fixed = {id(finding) for change in plan.changes for finding in change.findings}
+    console.note(f"gaplint: {count(len(fixed), 'finding')} {done} in {count(len(plan.changes), 'file')}.")

@@ -115,6 +115,9 @@ class Palette:
     def good(self, text: str) -> str:
         return self._in("32", text)
 
+    def bad(self, text: str) -> str:
+        return self._in("31", text)
+
     def severity(self, severity: Severity, text: str) -> str:
         return self._in({Severity.ERROR: "1;31", Severity.WARNING: "1;33", Severity.INFO: "1;36"}[severity], text)
 
