@@ -122,6 +122,8 @@ class Discovery:
     roots: tuple[str, ...] = ()
     """The given folders and files, as real paths."""
     files: int = 0
+    passed_over: set[str] = field(default_factory=set)
+    """Real paths of the files that hold no relevant object; a kustomization may still take them in."""
 
     def skip(self, reason: str, count: int = 1) -> None:
         self.skipped[reason] = self.skipped.get(reason, 0) + count
@@ -193,16 +195,14 @@ def interest_of(data: bytes, *, json: bool = False) -> Interest | None:
     for kind in _kinds(data):
         if kind in facts.JUDGED_KINDS:
             return "judged"
-        if kind == "Kustomization":
-            found = "judged"
-        elif kind in facts.EVIDENCE_KINDS:
+        if kind in facts.EVIDENCE_KINDS:
             found = found or "evidence"
         elif kind in facts.NAMED_KINDS:
             found = found or "named"
             open_kinds |= 1
         elif kind not in facts.PLAIN_KINDS:
             open_kinds |= 2
-    if found == "judged" or not open_kinds:
+    if not open_kinds:
         return found
     lower = data.lower()
     words = facts.TRAINING_WORDS if open_kinds & 2 else facts.CONFIGURATION_WORDS
@@ -658,6 +658,7 @@ class _Walk:
             return
         if interest is None:
             self.found.skip(IRRELEVANT)
+            self.found.passed_over.add(file.path)
             return
         if named and interest != "kustomization":
             interest = "judged"

@@ -1,37 +1,29 @@
-# ruff: noqa: PTH113, PTH118, PTH120, PTH122
+# ruff: noqa: PTH118, PTH120, PTH122
 # Paths are strings here: an object for every file would double the time of the walk.
 """All objects of one run, and how they refer to one another."""
 
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
-from typing import TypeAlias
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeAlias
 
-from kube_gaplint.bundle.embedded import every_node
 from kube_gaplint.bundle.nearness import Distance, distance
 from kube_gaplint.bundle.objects import KubeObject, objects_in
 from kube_gaplint.bundle.plain import plain
-from kube_gaplint.discover import (
-    BINARY,
-    IRRELEVANT,
-    TEMPLATE,
-    Candidate,
-    Discovery,
-    FileId,
-    read_file,
-    within,
-)
+from kube_gaplint.discover import Discovery, FileId, read_file, within
 from kube_gaplint.facts.candidates import YAML_ENDINGS
 from kube_gaplint.findings import FileError
 from kube_gaplint.model.setting import Origin, Unknown
 from kube_gaplint.text.compose import DEFAULT_LIMITS, Limits, Problem, compose
-from kube_gaplint.text.nodes import Document, Mapping, Node, Scalar, dig
+from kube_gaplint.text.nodes import Document, Mapping, Scalar
 from kube_gaplint.text.read import Unreadable, decode
-from kube_gaplint.text.source import Place, PlacedText, Source, Span, WholeText
+from kube_gaplint.text.source import Place, PlacedText, Source, WholeText
 from kube_gaplint.text.templates import placeholder
+
+if TYPE_CHECKING:
+    from kube_gaplint.bundle.kustomize import Build
 
 Found: TypeAlias = "KubeObject | Unknown | None"
 
@@ -86,6 +78,8 @@ class Bundle:
     others: list[Document] = field(default_factory=list)
     unresolved: list[Unresolved] = field(default_factory=list)
     limits: Limits = DEFAULT_LIMITS
+    builds: list[Build] = field(default_factory=list)
+    """The Kustomize builds, each with what it could not see."""
     _by_name: dict[tuple[str, str], list[KubeObject]] = field(default_factory=dict, repr=False)
     _by_kind: dict[str, list[KubeObject]] | None = field(default=None, repr=False)
     _read: dict[str, Source | None] = field(default_factory=dict, repr=False)
@@ -94,6 +88,7 @@ class Bundle:
     _searched: dict[tuple[str, str, str], bool] = field(default_factory=dict, repr=False)
     _files_searched: int = 0
     _missed: set[tuple[str, int, str]] = field(default_factory=set, repr=False)
+    _open_builds: dict[str, str] = field(default_factory=dict, repr=False)
 
     # Objects
 
@@ -129,6 +124,9 @@ class Bundle:
         if found is None and self._search_outside(kind, name, near):
             found = self._nearest(self._candidates(group, kind, name, namespace), near, namespace)
         if found is None:
+            unseen = self._open_builds.get(near.build, "") if near.build else ""
+            if unseen:
+                return self._missing(near, what, place, f"{unseen}, and it may be there")
             self._missing(near, what, place, "it is not in the given paths")
         elif isinstance(found, Unknown):
             self._missing(near, what, place, found.reason)
@@ -160,6 +158,15 @@ class Bundle:
             self._by_kind = None
         if kube.name:
             self._by_name.setdefault((kube.kind, kube.name), []).append(kube)
+
+    def add_build(self, build: Build, objects: Iterable[KubeObject]) -> None:
+        """Take a Kustomize build in, with the objects that it gives."""
+        self.builds.append(build)
+        self._open_builds[build.file.shown] = build.open_because
+        for kube in objects:
+            self.add(kube)
+        for note in build.notes:
+            self.miss(None, note.what, note.place, note.reason)
 
     def _missing(self, near: KubeObject, what: str, place: Place | None, reason: str) -> Unknown:
         if place is not None:
@@ -239,17 +246,27 @@ class Bundle:
         """`text_near` for one file: what a batch script reads where it stands."""
         return lambda path: self.text_near(path, file)
 
+    def mark_loaded(self, path: str, source: Source) -> None:
+        """A file was parsed: its text is kept, and a search for objects leaves it out."""
+        self._loaded.add(path)
+        self._read[path] = source
+
+    def source_of(self, file: FileId, data: bytes) -> Source | None:
+        """The text of a file whose bytes were read already; None where it is none."""
+        if file.path not in self._read:
+            try:
+                self._read[file.path] = Source(file.shown, decode(data))
+            except Unreadable:
+                self._read[file.path] = None
+        return self._read[file.path]
+
     def _source(self, file: FileId) -> Source | None:
         if file.path not in self._read:
-            source = None
-            if os.path.isfile(file.path):
-                data = read_file(file)
-                if data is not None and len(data) <= _LARGEST_REFERRED:
-                    try:
-                        source = Source(file.shown, decode(data))
-                    except Unreadable:
-                        source = None
-            self._read[file.path] = source
+            data = read_file(file)
+            if data is None or len(data) > _LARGEST_REFERRED:
+                self._read[file.path] = None
+            else:
+                self.source_of(file, data)
         return self._read[file.path]
 
     def _search_outside(self, kind: str, name: str, near: KubeObject) -> bool:
@@ -345,197 +362,12 @@ class Loaded:
     sources: list[tuple[Source, list[Document]]] = field(default_factory=list)
     """Every text that was parsed, with its documents (none for a script): where suppressing comments may stand."""
 
-    def skip(self, reason: str) -> None:
-        self.skipped[reason] = self.skipped.get(reason, 0) + 1
-
-
-@dataclass(slots=True, eq=False)
-class _File:
-    """One parsed YAML file. `order` is its place among the candidates."""
-
-    candidate: Candidate
-    order: int
-    source: Source
-    documents: list[Document]
-    problems: list[Problem]
-    objects: list[KubeObject] = field(default_factory=list)
-    others: list[Document] = field(default_factory=list)
+    def skip(self, reason: str, count: int = 1) -> None:
+        self.skipped[reason] = self.skipped.get(reason, 0) + count
 
 
 def load(discovery: Discovery, limits: Limits = DEFAULT_LIMITS) -> Loaded:
     """Parse the candidates and make the bundle of them."""
-    return _Loader(discovery, limits).run()
+    from kube_gaplint.bundle.loading import Loader
 
-
-class _Loader:
-    def __init__(self, discovery: Discovery, limits: Limits) -> None:
-        self.discovery = discovery
-        self.limits = limits
-        self.bundle = Bundle(limits=limits)
-        self.loaded = Loaded(self.bundle)
-        self.yaml: list[_File] = []
-
-    def run(self) -> Loaded:
-        waiting: list[tuple[int, Candidate]] = []
-        for order, candidate in enumerate(self.discovery.candidates):
-            if candidate.form != "yaml":
-                self._script(candidate)
-            elif candidate.interest == "judged":
-                self._parse(candidate, order)
-            else:
-                waiting.append((order, candidate))
-        self._supporting(waiting)
-        self.yaml.sort(key=lambda file: file.order)
-        for file in self.yaml:
-            for kube in file.objects:
-                self.bundle.add(kube)
-                self.loaded.problems.extend(kube.problems)
-            self.bundle.others.extend(file.others)
-        self.loaded.hints.extend(self.discovery.hints)
-        return self.loaded
-
-    def _script(self, candidate: Candidate) -> None:
-        source = self._source(candidate)
-        if source is not None:
-            script = ScriptFile(source, candidate.file)
-            (self.bundle.scripts if candidate.form == "script" else self.bundle.slurm_confs).append(script)
-            self.loaded.sources.append((source, []))
-
-    def _parse(self, candidate: Candidate, order: int) -> _File | None:
-        source = self._source(candidate)
-        if source is None:
-            return None
-        composed = compose(source, self.limits)
-        if _is_template(source.text, composed.problems):
-            self.loaded.files -= 1
-            self.loaded.skip(TEMPLATE)
-            self.loaded.hints.append(
-                f"{candidate.file.shown} is a template: fill it in first and pass the outcome, … | gaplint -"
-            )
-            return None
-        file = _File(candidate, order, source, composed.documents, composed.problems)
-        self.loaded.problems.extend(composed.problems)
-        self.loaded.documents += len(composed.documents)
-        self.loaded.sources.append((source, composed.documents))
-        self.bundle._loaded.add(candidate.file.path)
-        names = _template_names(source, composed.documents)
-        for document, template in zip(composed.documents, names, strict=True):
-            objects = objects_in(document, candidate.file, template=template, limits=self.limits)
-            file.objects.extend(objects)
-            if not objects and document.root is not None:
-                file.others.append(document)
-        self.yaml.append(file)
-        return file
-
-    def _source(self, candidate: Candidate) -> Source | None:
-        """The text of a candidate; a reason why there is none becomes a problem or a count."""
-        shown = candidate.file.shown
-        if candidate.problem:
-            place = Place(Source(shown, ""), Span(0, 0))
-            self.loaded.problems.append(Problem("limit", f"the file is {candidate.problem}: it was not read", place))
-            return None
-        try:
-            source = Source(shown, decode(candidate.data))
-        except Unreadable as error:
-            if candidate.named or candidate.form != "yaml":
-                place = Place(Source(shown, ""), Span(0, 0))
-                self.loaded.problems.append(
-                    Problem("syntax", f"the file is not read, because it {error.reason}", place)
-                )
-            else:
-                self.loaded.skip(BINARY)
-            return None
-        candidate.data = b""
-        self.loaded.files += 1
-        self.bundle._read[candidate.file.path] = source
-        return source
-
-    def _supporting(self, waiting: list[tuple[int, Candidate]]) -> None:
-        """Parse the files that say something about judged objects: all evidence, and what is named, again and again
-        until nothing more is named."""
-        if not self.yaml and not self.bundle.scripts:
-            waiting, unused = [], waiting
-        else:
-            unused = []
-        wanted: set[str] = set()
-        fresh = list(self.yaml)
-        while waiting:
-            for file in fresh:
-                wanted.update(_names_wanted(file.documents))
-            fresh = []
-            rest: list[tuple[int, Candidate]] = []
-            for order, candidate in waiting:
-                if candidate.interest == "evidence" or not wanted.isdisjoint(candidate.names):
-                    parsed = self._parse_late(candidate, order)
-                    fresh.extend([parsed] if parsed is not None else [])
-                else:
-                    rest.append((order, candidate))
-            waiting = rest
-            if not fresh:
-                break
-        for _ in (*waiting, *unused):
-            self.loaded.skip(IRRELEVANT)
-
-    def _parse_late(self, candidate: Candidate, order: int) -> _File | None:
-        data = read_file(candidate.file)
-        if data is None:
-            self.loaded.errors.append(FileError(candidate.file.shown, "it could not be read any more"))
-            return None
-        return self._parse(replace(candidate, data=data), order)
-
-
-def _names_wanted(documents: Iterable[Document]) -> set[str]:
-    """Every text that may be the name of another object."""
-    return {
-        node.text
-        for document in documents
-        for node in every_node(document.root)
-        if isinstance(node, Scalar) and len(node.text) <= 253
-    }
-
-
-_TEMPLATE_MARKS = ("{{", "{%", "<%")
-_TEMPLATE_LINE = re.compile(r"^[ \t]*(?:\{\{|\{%|<%)", re.MULTILINE)
-
-
-def _is_template(text: str, problems: Iterable[Problem]) -> bool:
-    """Whether a text that is no YAML would become some by a template engine: the parser stopped at a template mark,
-    or after a line that begins with one."""
-    for problem in problems:
-        if problem.kind != "syntax":
-            continue
-        at = problem.place.span.start
-        before = text.rfind("\n", 0, max(0, text.rfind("\n", 0, at))) + 1
-        after = text.find("\n", at)
-        near = text[before : len(text) if after < 0 else after]
-        if any(mark in near for mark in _TEMPLATE_MARKS) or _TEMPLATE_LINE.search(text, 0, at):
-            return True
-    return False
-
-
-_SOURCE_COMMENT = re.compile(r"^# Source: (\S.*?)[ \t]*\r?$", re.MULTILINE)
-
-
-def _template_names(source: Source, documents: Sequence[Document]) -> list[str]:
-    """For each document the chart template that Helm's `# Source:` comment above it names, else empty."""
-    marks = [(match.start(), match[1]) for match in _SOURCE_COMMENT.finditer(source.text)]
-    names = [""] * len(documents)
-    if not marks:
-        return names
-    after = 0
-    at = 0
-    for index, document in enumerate(documents):
-        if document.root is None:
-            continue
-        before = document.root.span.start
-        while at < len(marks) and marks[at][0] < before:
-            if marks[at][0] >= after:
-                names[index] = marks[at][1]
-            at += 1
-        after = document.root.span.end
-    return names
-
-
-def node_at(kube: KubeObject, *path: str | int) -> Node | None:
-    """The node at a path in an object."""
-    return dig(kube.node, *path)
+    return Loader(discovery, limits).run()

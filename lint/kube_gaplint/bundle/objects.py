@@ -38,6 +38,8 @@ class KubeObject:
     template: str = ""
     folder: str = ""
     """The real folder from which nearness is measured: that of the file, or of the build; empty for standard input."""
+    open_because: str = ""
+    """Not empty where a step that is not seen (a Kustomize plugin) may change the object: nothing in it is absent."""
     problems: list[Problem] = field(default_factory=list)
     """What is wrong with YAML embedded in the object."""
 

@@ -54,8 +54,9 @@ PLAIN_KINDS = frozenset(
         "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding", "ServiceAccount", "Ingress", "IngressClass",
         "CustomResourceDefinition", "HorizontalPodAutoscaler", "Endpoints", "EndpointSlice", "APIService", "Lease",
         "Gateway", "HTTPRoute", "VirtualService", "DestinationRule", "ServiceMonitor", "Certificate", "Issuer",
-        "ClusterIssuer", "Application", "ApplicationSet", "AppProject", "HelmRelease", "HelmRepository",
-        "GitRepository", "OCIRepository", "ImagePolicy", "ImageRepository", "Event", "CSIDriver", "CSINode",
+        "ClusterIssuer", "Kustomization", "Application", "ApplicationSet", "AppProject", "HelmRelease",
+        "HelmRepository", "GitRepository", "OCIRepository", "ImagePolicy", "ImageRepository", "Event",
+        "CSIDriver", "CSINode",
         "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding", "ClusterServiceVersion",
     }
 )  # fmt: skip

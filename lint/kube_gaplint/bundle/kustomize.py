@@ -1,0 +1,590 @@
+"""Kustomize builds, natively and offline.
+
+A build gives the objects that `kubectl kustomize` would give, each node with the line that wrote it: the base, the
+patch or the kustomization. What cannot be known (a remote base, a plugin, a Helm chart) is noted; what Kustomize would
+refuse is left out and noted as well, so that the rest can still be judged.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from kube_gaplint.bundle import transformers
+from kube_gaplint.bundle.editing import Budget, OverLimit, Unbuildable, copied_mapping, drop, put, text_like
+from kube_gaplint.bundle.embedded import embedded_documents
+from kube_gaplint.bundle.generators import Content, absorb, generate
+from kube_gaplint.bundle.patching import json_patch, strategic_merge
+from kube_gaplint.bundle.resources import Id, Resource, Selector
+from kube_gaplint.discover import FileId
+from kube_gaplint.facts import kustomize as facts
+from kube_gaplint.facts.candidates import KUSTOMIZATION_NAMES
+from kube_gaplint.facts.kustomize import FieldSpec, Referral
+from kube_gaplint.text.nodes import Document, Entry, Mapping, Node, Scalar, Sequence, mapping, scalar, sequence, text_at
+from kube_gaplint.text.source import Place
+
+_DEEPEST_NESTING = 50
+_COST_OF_INCLUDING = 100
+_MOST_RESOURCES = 5_000
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """Something that a build could not do or see: what was looked for, where, and why it failed."""
+
+    what: str
+    place: Place
+    reason: str
+
+
+@dataclass(slots=True, eq=False)
+class Build:
+    """The outcome of one kustomization: its objects, and what was not seen.
+
+    `open_because` is not empty where objects may be missing (a base that is not local), so that nothing can be called
+    absent. `file` is the kustomization.
+    """
+
+    file: FileId
+    place: Place
+    resources: list[Resource] = field(default_factory=list)
+    notes: list[Note] = field(default_factory=list)
+    open_because: str = ""
+
+
+class Files(Protocol):
+    """How a build reads files. None where one is missing, out of reach or broken."""
+
+    def documents(self, file: FileId) -> list[Document] | None: ...
+
+    def content(self, file: FileId) -> Content | None: ...
+
+    def kustomization_in(self, folder: FileId) -> FileId | None: ...
+
+
+@dataclass(slots=True)
+class _Config:
+    """What `configurations` files add to the transformers; it is handed upwards with the objects."""
+
+    referrals: list[Referral] = field(default_factory=list)
+    labels: list[FieldSpec] = field(default_factory=list)
+    annotations: list[FieldSpec] = field(default_factory=list)
+    variables: list[FieldSpec] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class _Variable:
+    name: str
+    entry: Mapping
+
+
+class Builder:
+    """Builds kustomizations. `included` gathers the folders that another kustomization takes in."""
+
+    def __init__(self, files: Files) -> None:
+        self._files = files
+        self._budget = Budget()
+
+    def build(self, file: FileId) -> Build | None:
+        """Build one kustomization; None where the file holds none."""
+        root = self._root_of(file)
+        if root is None:
+            return None
+        build = Build(file, root.place)
+        accumulation = _Accumulation(build)
+        self._budget.start_build()
+        try:
+            self._accumulate(file, accumulation, (file.path,))
+        except OverLimit as error:
+            accumulation.note("the kustomization", error.place or build.place, error.message)
+            build.open_because = error.message
+            return build
+        resources = [resource for resource in accumulation.resources if not resource.deleted]
+        try:
+            transformers.add_hashes(resources)
+            transformers.fix_references(resources, [*facts.REFERRALS, *accumulation.config.referrals])
+            self._fill_variables(resources, accumulation)
+        except Unbuildable as error:
+            accumulation.note("the kustomization", error.place or build.place, error.message)
+        build.resources = transformers.remove_local(resources)
+        return build
+
+    def _root_of(self, file: FileId) -> Mapping | None:
+        document = self._document_of(file)
+        return None if document is None or not isinstance(document.root, Mapping) else document.root
+
+    def _document_of(self, file: FileId) -> Document | None:
+        documents = self._files.documents(file)
+        return next((document for document in documents or () if document.root is not None), None)
+
+    def _accumulate(self, file: FileId, accumulation: _Accumulation, stack: tuple[str, ...]) -> None:
+        """Take in what a kustomization gives, in Kustomize's own order."""
+        document = self._document_of(file)
+        if document is None or not isinstance(document.root, Mapping):
+            return
+        layer = _Layer(self, file, document, document.root, accumulation)
+        self._resources(layer, stack)
+        layer.read_configurations()
+        layer.run_generators()
+        for path in layer.texts("components"):
+            self._include(path, layer, stack, component=True)
+        layer.run_transformers()
+        layer.keep_variables()
+
+    def _resources(self, layer: _Layer, stack: tuple[str, ...]) -> None:
+        for path in (*layer.texts("resources"), *layer.texts("bases")):
+            if _is_remote(path.text):
+                layer.unseen(f"the base {path.text}", path.place, "it is not local")
+                continue
+            file = layer.file.beside(path.text)
+            if file is None:
+                layer.unseen(path.text, path.place, "it is outside of the repository or the given paths")
+                continue
+            documents = self._files.documents(file)
+            if documents is not None:
+                layer.take_documents(documents, file)
+            else:
+                self._include(path, layer, stack, component=False)
+
+    def _include(self, path: Scalar, layer: _Layer, stack: tuple[str, ...], *, component: bool) -> None:
+        """Take in another kustomization: a component works on all that is there, a base on its own objects."""
+        if _is_remote(path.text):
+            layer.unseen(f"the base {path.text}", path.place, "it is not local")
+            return
+        folder = layer.file.beside(path.text)
+        file = None if folder is None else self._files.kustomization_in(folder)
+        if file is None:
+            layer.unseen(path.text, path.place, "there is no such file and no kustomization in a folder of that name")
+            return
+        self._budget.spend(_COST_OF_INCLUDING)
+        if file.path in stack or len(stack) > _DEEPEST_NESTING:
+            layer.note(path.text, path.place, "the kustomizations include one another")
+            return
+        if component:
+            self._accumulate(file, layer.accumulation, (*stack, file.path))
+            return
+        inner = _Accumulation(layer.accumulation.build)
+        self._accumulate(file, inner, (*stack, file.path))
+        layer.accumulation.merge(inner, path.place)
+
+    def _fill_variables(self, resources: list[Resource], accumulation: _Accumulation) -> None:
+        values: dict[str, Scalar] = {}
+        for variable in accumulation.variables:
+            reference = mapping(variable.entry, "objref")
+            path = text_at(variable.entry, "fieldref", "fieldpath") or text_at(variable.entry, "fieldref", "fieldPath")
+            found = [resource for resource in resources if reference is not None and _is_meant(resource, reference)]
+            value = scalar(found[0].node, *(path or "metadata.name").split(".")) if len(found) == 1 else None
+            if value is None:
+                accumulation.note(f"the variable {variable.name}", variable.entry.place, "it stands for no field")
+            else:
+                values[variable.name] = value
+        if values:
+            transformers.fill_variables(resources, values, [*facts.VARIABLES, *accumulation.config.variables])
+
+
+def _is_meant(resource: Resource, reference: Mapping) -> bool:
+    api_version = text_at(reference, "apiVersion")
+    return (
+        any(one.name == text_at(reference, "name") for one in resource.ids)
+        and resource.kind == text_at(reference, "kind")
+        and (not api_version or resource.api_version == api_version)
+    )
+
+
+class _Accumulation:
+    """Objects and settings that are gathered from a kustomization and all below it."""
+
+    def __init__(self, build: Build) -> None:
+        self.build = build
+        self.resources: list[Resource] = []
+        self.config = _Config()
+        self.variables: list[_Variable] = []
+        self._ids: set[Id] | None = None
+
+    def note(self, what: str, place: Place, reason: str) -> None:
+        self.build.notes.append(Note(what, place, reason))
+
+    def append(self, resource: Resource, place: Place) -> None:
+        if len(self.resources) >= _MOST_RESOURCES:
+            raise OverLimit("the build is over the limit of objects", place)
+        if self._ids is None:
+            self._ids = {other.id for other in self.resources if not other.deleted}
+        own = resource.id
+        if own.name and own in self._ids:
+            self.note(f"{own.kind} {own.name}", place, "the build holds an object of that name already")
+            return
+        self._ids.add(own)
+        self.resources.append(resource)
+
+    def changed(self) -> None:
+        """Names may have changed."""
+        self._ids = None
+
+    def merge(self, inner: _Accumulation, place: Place) -> None:
+        for resource in inner.resources:
+            self.append(resource, place)
+        for name in ("referrals", "labels", "annotations", "variables"):
+            getattr(self.config, name).extend(getattr(inner.config, name))
+        self.variables.extend(inner.variables)
+
+
+class _Layer:
+    """One kustomization at work on an accumulation."""
+
+    def __init__(
+        self, builder: Builder, file: FileId, document: Document, root: Mapping, accumulation: _Accumulation
+    ) -> None:
+        self.builder = builder
+        self.file = file
+        self.document = document
+        self.root = root
+        self.accumulation = accumulation
+        self._files = builder._files
+        self._budget = builder._budget
+
+    @property
+    def resources(self) -> list[Resource]:
+        return [resource for resource in self.accumulation.resources if not resource.deleted]
+
+    def note(self, what: str, place: Place, reason: str) -> None:
+        self.accumulation.note(what, place, reason)
+
+    def unseen(self, what: str, place: Place, reason: str) -> None:
+        """Objects may be missing in this build."""
+        self.note(what, place, reason)
+        build = self.accumulation.build
+        build.open_because = build.open_because or f"{what} is not seen"
+
+    def changed_by_unseen(self, what: str, place: Place) -> None:
+        """Something that is not seen may change every object that is there."""
+        self.unseen(what, place, "gaplint runs no plugin")
+        for resource in self.resources:
+            resource.open_because = resource.open_because or f"{what} may change it"
+
+    def texts(self, key: str) -> list[Scalar]:
+        """The scalars of a list in the kustomization."""
+        return [item for item in sequence(self.root, key) or () if isinstance(item, Scalar)]
+
+    def entries(self, key: str) -> list[Mapping]:
+        """The mappings of a list in the kustomization."""
+        return [item for item in sequence(self.root, key) or () if isinstance(item, Mapping)]
+
+    def attempt(self, what: str, place: Place, action: Callable[..., object], *arguments: object) -> None:
+        """Do one step; note it where it fails, and go on."""
+        try:
+            action(*arguments)
+        except OverLimit:
+            raise
+        except Unbuildable as error:
+            self.note(what, error.place or place, error.message)
+
+    # Resources
+
+    def take_documents(self, documents: Iterable[Document], file: FileId) -> None:
+        for document in documents:
+            for node in _objects(document.root):
+                self.attempt("an object", node.place, self._take, node, document, file)
+
+    def _take(self, node: Mapping, document: Document, file: FileId) -> None:
+        if text_at(node, "kind") == "CustomResourceDefinition":
+            # Its schema is larger than all else together, and nobody judges it: only the outside is copied.
+            metadata = mapping(node, "metadata")
+            entries = [Entry(entry.key, entry.value) for entry in node]
+            copy = Mapping(node.source, node.span, entries=entries)
+            if metadata is not None:
+                put(copy, text_like(metadata, "metadata"), copied_mapping(metadata, self._budget))
+        else:
+            copy = copied_mapping(node, self._budget)
+        self.accumulation.append(Resource(copy, document, file), node.place)
+
+    def run_generators(self) -> None:
+        options = mapping(self.root, "generatorOptions")
+        for key, kind in (("configMapGenerator", "ConfigMap"), ("secretGenerator", "Secret")):
+            for entry in self.entries(key):
+                self.attempt(f"a generated {kind}", entry.place, self._generate, entry, kind, options)
+        for key in ("generators", "helmCharts", "helmChartInflationGenerator"):
+            found = self.root.get(key)
+            if isinstance(found, Sequence) and found.items:
+                what = "a generator plugin" if key == "generators" else "a Helm chart"
+                self.unseen(what, found.place, "gaplint runs no plugin")
+
+    def _generate(self, entry: Mapping, kind: str, options: Mapping | None) -> None:
+        new = generate(entry, kind, options, self.document, self.file, self._content)
+        kept = self.resources
+        absorb(kept, new)
+        self.accumulation.resources[:] = kept
+        self.accumulation.changed()
+
+    def _content(self, named: Scalar, path: str) -> Content:
+        file = self.file.beside(path)
+        content = None if file is None else self._files.content(file)
+        if content is None:
+            raise Unbuildable(f"the file {path[:200]} cannot be read", named.place)
+        return content
+
+    # Transformers
+
+    def run_transformers(self) -> None:
+        for entry in sequence(self.root, "patchesStrategicMerge") or ():
+            if isinstance(entry, Scalar):
+                self.attempt("a patch", entry.place, self._legacy_patch, entry)
+        for patch in self.entries("patches"):
+            self.attempt("a patch", patch.place, self._patch, patch)
+        self._names()
+        self._labels()
+        for patch in self.entries("patchesJson6902"):
+            self.attempt("a patch", patch.place, self._patch, patch)
+        for replica in self.entries("replicas"):
+            self.attempt("replicas", replica.place, self._replicas, replica)
+        for image in (*self.entries("images"), *self.entries("imageTags")):
+            self.attempt("images", image.place, transformers.set_image, self.resources, image)
+        for entry in self.entries("replacements"):
+            self.attempt("a replacement", entry.place, self._replacement, entry)
+        self.accumulation.changed()
+        found = self.root.get("transformers")
+        if isinstance(found, Sequence) and found.items:
+            self.changed_by_unseen("a transformer plugin", found.place)
+
+    def _names(self) -> None:
+        entry = self.root.entry("namespace")
+        if entry is not None and isinstance(entry.value, Scalar) and isinstance(entry.key, Scalar) and entry.value.text:
+            transformers.set_namespace(self.resources, entry.key, entry.value)
+        for key in ("namePrefix", "nameSuffix"):
+            affix = scalar(self.root, key)
+            if affix is not None and affix.value is not None:
+                transformers.rename(self.resources, affix, suffix=key == "nameSuffix")
+
+    def _labels(self) -> None:
+        config = self.accumulation.config
+        for label in self.entries("labels"):
+            pairs = mapping(label, "pairs")
+            if pairs is None:
+                continue
+            specs = [*_field_specs(sequence(label, "fields")), *config.labels]
+            if text_at(label, "includeSelectors") == "true":
+                specs.extend(facts.COMMON_LABELS)
+            else:
+                if text_at(label, "includeTemplates") == "true":
+                    specs.extend((*facts.TEMPLATE_LABELS, *facts.CLAIM_LABELS))
+                elif text_at(label, "includeVolumeClaimTemplates") == "true":
+                    specs.extend(facts.CLAIM_LABELS)
+                specs.append(FieldSpec("metadata/labels", create=True))
+            transformers.add_pairs(self.resources, pairs, specs)
+        common = mapping(self.root, "commonLabels")
+        if common is not None:
+            transformers.add_pairs(self.resources, common, [*facts.COMMON_LABELS, *config.labels])
+        annotations = mapping(self.root, "commonAnnotations")
+        if annotations is not None:
+            transformers.add_pairs(self.resources, annotations, [*facts.COMMON_ANNOTATIONS, *config.annotations])
+
+    def _replicas(self, entry: Mapping) -> None:
+        name, count = scalar(entry, "name"), scalar(entry, "count")
+        if name is None or count is None:
+            raise Unbuildable("an entry of replicas has no name or count", entry.place)
+        transformers.set_replicas(self.resources, name, count)
+
+    def _replacement(self, entry: Mapping) -> None:
+        path = scalar(entry, "path")
+        if path is None:
+            transformers.replace(self.resources, entry, self._budget)
+            return
+        for document in self._patch_documents(path):
+            root = document.root
+            for one in root if isinstance(root, Sequence) else [root]:
+                if isinstance(one, Mapping):
+                    transformers.replace(self.resources, one, self._budget)
+
+    # Patches
+
+    def _legacy_patch(self, entry: Scalar) -> None:
+        """An element of patchesStrategicMerge is a file, or the patch itself."""
+        documents = self._patch_documents(entry) if "\n" not in entry.text else embedded_documents(entry)[0]
+        for document in documents:
+            for patch in _objects(document.root):
+                self._merge_by_name(patch)
+
+    def _patch(self, entry: Mapping) -> None:
+        text, path = scalar(entry, "patch"), scalar(entry, "path")
+        if text is not None and text.text.strip():
+            documents, problems = embedded_documents(text)
+            if problems:
+                raise Unbuildable(f"the patch is no YAML: {problems[0].message}", problems[0].place)
+        elif path is not None:
+            documents = self._patch_documents(path)
+        else:
+            raise Unbuildable("an entry of patches has neither a patch nor a path", entry.place)
+        selector = mapping(entry, "target")
+        target = None if selector is None else Selector.of(selector)
+        options = mapping(entry, "options")
+        for document in documents:
+            if isinstance(document.root, Sequence):
+                self._json_patch(document.root, target, entry.place)
+                continue
+            for patch in _objects(document.root, anything=True):
+                if target is None:
+                    self._merge_by_name(patch, options)
+                else:
+                    for resource in [one for one in self.resources if target.selects(one)]:
+                        self._merge(resource, patch, options)
+
+    def _patch_documents(self, path: Scalar) -> list[Document]:
+        file = self.file.beside(path.text)
+        documents = None if file is None else self._files.documents(file)
+        if documents is None:
+            raise Unbuildable(f"the patch {path.text[:200]} cannot be read", path.place)
+        return documents
+
+    def _json_patch(self, operations: Sequence, target: Selector | None, place: Place) -> None:
+        if target is None:
+            raise Unbuildable("a JSON patch needs a target", place)
+        for resource in [one for one in self.resources if target.selects(one)]:
+            resource.remember()
+            resource.node = json_patch(resource.node, operations, self._budget)
+
+    def _merge_by_name(self, patch: Mapping, options: Mapping | None = None) -> None:
+        wanted = Resource(patch, self.document, self.file).id
+        found = [resource for resource in self.resources if wanted in resource.ids]
+        if len(found) != 1:
+            reason = (
+                "there is no object for the patch of" if not found else "there are several objects for the patch of"
+            )
+            raise Unbuildable(f"{reason} {wanted.kind} {wanted.name}", patch.place)
+        self._merge(found[0], patch, options)
+
+    def _merge(self, resource: Resource, patch: Mapping, options: Mapping | None) -> None:
+        """Apply a strategic merge patch; identity changes only where the options allow it."""
+        kept = {part: scalar(resource.node, *path) for part, path in _IDENTITY.items()}
+        free_kind = text_at(options, "allowKindChange") == "true"
+        free_name = text_at(options, "allowNameChange") == "true"
+        if free_kind or free_name:
+            resource.remember()
+        node = strategic_merge(resource.node, patch, self._budget)
+        if node is None or not node.entries:
+            resource.deleted = True
+            return
+        resource.node = node
+        for part, before in kept.items():
+            if (part == "kind" and free_kind) or (part == "name" and free_name):
+                continue
+            parent = node if part in ("kind", "apiVersion") else mapping(node, "metadata")
+            if before is not None:
+                if parent is None:
+                    parent = Mapping(before.source, before.span)
+                    put(node, text_like(before, "metadata"), parent)
+                if parent.get(part) is not before:
+                    put(parent, text_like(before, part), before)
+            elif part == "namespace" and parent is not None:
+                drop(parent, part)
+
+    # Configuration
+
+    def read_configurations(self) -> None:
+        config = self.accumulation.config
+        for path in self.texts("configurations"):
+            try:
+                documents = self._patch_documents(path)
+            except Unbuildable as error:
+                self.note(path.text, path.place, error.message)
+                continue
+            for document in documents:
+                root = document.root
+                for reference in sequence(root, "nameReference") or ():
+                    config.referrals.append(
+                        Referral(
+                            text_at(reference, "kind") or "",
+                            text_at(reference, "group") or "",
+                            text_at(reference, "version") or "",
+                            tuple(_field_specs(sequence(reference, "fieldSpecs"))),
+                        )
+                    )
+                config.labels.extend(_field_specs(sequence(root, "commonLabels")))
+                config.annotations.extend(_field_specs(sequence(root, "commonAnnotations")))
+                config.variables.extend(_field_specs(sequence(root, "varReference")))
+
+    def keep_variables(self) -> None:
+        for entry in self.entries("vars"):
+            name = text_at(entry, "name")
+            if name:
+                self.accumulation.variables.append(_Variable(name, entry))
+
+
+_IDENTITY = {
+    "apiVersion": ("apiVersion",),
+    "kind": ("kind",),
+    "name": ("metadata", "name"),
+    "namespace": ("metadata", "namespace"),
+}
+
+
+def _field_specs(nodes: Sequence | None) -> Iterator[FieldSpec]:
+    for node in nodes or ():
+        path = text_at(node, "path")
+        if path:
+            yield FieldSpec(
+                path.strip("/"),
+                text_at(node, "kind") or "",
+                text_at(node, "group") or "",
+                text_at(node, "version") or "",
+                text_at(node, "create") == "true",
+            )
+
+
+def _objects(root: Node | None, *, anything: bool = False) -> Iterator[Mapping]:
+    """The objects of a document; a list gives its items. With `anything`, a mapping need not be a whole object."""
+    if not isinstance(root, Mapping):
+        return
+    kind = text_at(root, "kind") or ""
+    items = root.get("items")
+    if kind.endswith("List") and isinstance(items, Sequence) and kind != "List":
+        items = items if all(isinstance(item, Mapping) and "kind" in item for item in items) else None
+    if kind.endswith("List") and isinstance(items, Sequence):
+        for item in items:
+            yield from _objects(item, anything=anything)
+    elif anything or (kind and text_at(root, "apiVersion")):
+        yield root
+
+
+_REMOTE = re.compile(
+    r"[a-z][a-z0-9+.-]*://|git@|git::|(?:www\.)?(?:github|gitlab|bitbucket)\.(?:com|org)[/:]|.*[?&]ref=", re.I
+)
+
+
+def _is_remote(path: str) -> bool:
+    """Whether a path is a URL or a repository somewhere else."""
+    return _REMOTE.match(path) is not None
+
+
+def included_paths(root: Node | None) -> list[tuple[str, str]]:
+    """All local paths that a kustomization takes in, with the key that does so."""
+    found = []
+    for key in ("resources", "bases", "components", "patchesStrategicMerge", "configurations", "crds", "transformers",
+                "generators", "validators"):  # fmt: skip
+        for item in sequence(root, key) or ():
+            if isinstance(item, Scalar) and "\n" not in item.text and not _is_remote(item.text):
+                found.append((key, item.text))
+    for key in ("patches", "patchesJson6902", "replacements"):
+        for item in sequence(root, key) or ():
+            path = text_at(item, "path")
+            if path:
+                found.append((key, path))
+    for key in ("configMapGenerator", "secretGenerator"):
+        for item in sequence(root, key) or ():
+            for part in ("files", "envs"):
+                for source in sequence(item, part) or ():
+                    if isinstance(source, Scalar):
+                        found.append((key, source.text.rpartition("=")[2]))
+            env_file = text_at(item, "env")
+            if env_file:
+                found.append((key, env_file))
+    return found
+
+
+def is_kustomization(root: Node | None) -> bool:
+    """Whether a file of that name holds a kustomization: Flux has a kind of the same name."""
+    group = (text_at(root, "apiVersion") or "").partition("/")[0]
+    return isinstance(root, Mapping) and group in ("", "kustomize.config.k8s.io")
+
+
+__all__ = ["KUSTOMIZATION_NAMES", "Build", "Builder", "Files", "Note", "included_paths", "is_kustomization"]

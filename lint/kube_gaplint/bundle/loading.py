@@ -1,0 +1,352 @@
+"""From candidates to the bundle: what is parsed, in which order, and what is left alone.
+
+First the files that are judged, then the Kustomize builds that they belong to, then the files that say something about
+either. A file that a build takes in is not judged by itself.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from kube_gaplint.bundle.builds import Kustomizations
+from kube_gaplint.bundle.bundle import Bundle, Loaded, ScriptFile
+from kube_gaplint.bundle.embedded import every_node
+from kube_gaplint.bundle.objects import KubeObject, objects_in, unwrapped
+from kube_gaplint.discover import BINARY, IRRELEVANT, TEMPLATE, Candidate, Discovery, FileId, read_file
+from kube_gaplint.findings import FileError
+from kube_gaplint.text.compose import Limits, Problem, compose
+from kube_gaplint.text.nodes import Document, Scalar
+from kube_gaplint.text.read import Unreadable, decode
+from kube_gaplint.text.source import Place, Source, Span
+
+if TYPE_CHECKING:
+    from kube_gaplint.bundle.generators import Content
+    from kube_gaplint.bundle.kustomize import Build
+
+
+@dataclass(slots=True, eq=False)
+class _Parsed:
+    """One parsed YAML file. `order` is its place among the candidates; a file that was only referred to has none."""
+
+    file: FileId
+    order: int
+    source: Source
+    documents: list[Document]
+    objects: list[KubeObject] = field(default_factory=list)
+    others: list[Document] = field(default_factory=list)
+    named: bool = False
+
+
+@dataclass(slots=True)
+class _Composed:
+    """The objects of one build, with its place in the order of everything."""
+
+    order: int
+    build: Build
+    objects: list[KubeObject]
+
+
+class Loader:
+    """Loads the candidates of one discovery, once."""
+
+    def __init__(self, discovery: Discovery, limits: Limits) -> None:
+        self.discovery = discovery
+        self.limits = limits
+        self.bundle = Bundle(limits=limits)
+        self.loaded = Loaded(self.bundle)
+        self.judged: list[_Parsed] = []
+        self.builds: list[_Composed] = []
+        self._by_path: dict[str, _Parsed | None] = {}
+        self._waiting: dict[str, tuple[int, Candidate]] = {}
+        self._opened: set[str] = set()
+        """Paths that builds have read since the last reset."""
+
+    def run(self) -> Loaded:
+        kustomizations: list[tuple[int, Candidate]] = []
+        for order, candidate in enumerate(self.discovery.candidates):
+            if candidate.form != "yaml":
+                self._script(candidate)
+            elif candidate.interest == "judged":
+                parsed = self._parse(candidate, order)
+                if parsed is not None:
+                    self.judged.append(parsed)
+            elif candidate.interest == "kustomization":
+                kustomizations.append((order, candidate))
+            else:
+                self._waiting[candidate.file.path] = (order, candidate)
+        self._build(kustomizations)
+        self._supporting()
+        self._assemble()
+        self.loaded.hints.extend(self.discovery.hints)
+        return self.loaded
+
+    def _assemble(self) -> None:
+        """Everything into the bundle, in the order of the candidates."""
+        parts: list[tuple[int, _Parsed | _Composed]] = [(part.order, part) for part in self.judged]
+        parts.extend((part.order, part) for part in self.builds)
+        for _, part in sorted(parts, key=lambda pair: pair[0]):
+            for kube in part.objects:
+                self.loaded.problems.extend(kube.problems)
+            if isinstance(part, _Composed):
+                self.bundle.add_build(part.build, part.objects)
+                continue
+            for kube in part.objects:
+                self.bundle.add(kube)
+            self.bundle.others.extend(part.others)
+
+    # Files
+
+    def _script(self, candidate: Candidate) -> None:
+        source = self._source(candidate)
+        if source is not None:
+            script = ScriptFile(source, candidate.file)
+            (self.bundle.scripts if candidate.form == "script" else self.bundle.slurm_confs).append(script)
+            self.loaded.sources.append((source, []))
+
+    def _parse(self, candidate: Candidate, order: int) -> _Parsed | None:
+        """Parse a candidate, once; None where it cannot be judged."""
+        path = candidate.file.path
+        parsed = self._read(candidate, order)
+        if path:
+            self._by_path[path] = parsed
+        return parsed
+
+    def _read(self, candidate: Candidate, order: int) -> _Parsed | None:
+        source = self._source(candidate)
+        if source is None:
+            return None
+        composed = compose(source, self.limits)
+        if _is_template(source.text, composed.problems):
+            self.loaded.files -= 1
+            self.loaded.skip(TEMPLATE)
+            self.loaded.hints.append(
+                f"{candidate.file.shown} is a template: fill it in first and pass the outcome, … | gaplint -"
+            )
+            return None
+        parsed = _Parsed(candidate.file, order, source, composed.documents, named=candidate.named)
+        if candidate.file.given:
+            self.loaded.problems.extend(composed.problems)
+        self.loaded.documents += len(composed.documents)
+        self.loaded.sources.append((source, composed.documents))
+        self.bundle.mark_loaded(candidate.file.path, source)
+        for document, template in zip(composed.documents, _template_names(source, composed.documents), strict=True):
+            objects = objects_in(document, candidate.file, template=template, limits=self.limits)
+            parsed.objects.extend(objects)
+            if not objects and document.root is not None:
+                parsed.others.append(document)
+        return parsed
+
+    def _source(self, candidate: Candidate) -> Source | None:
+        """The text of a candidate; a reason why there is none becomes a problem or a count."""
+        shown = candidate.file.shown
+        if candidate.problem:
+            place = Place(Source(shown, ""), Span(0, 0))
+            self.loaded.problems.append(Problem("limit", f"the file is {candidate.problem}: it was not read", place))
+            return None
+        try:
+            source = Source(shown, decode(candidate.data))
+        except Unreadable as error:
+            if candidate.named or candidate.form != "yaml":
+                place = Place(Source(shown, ""), Span(0, 0))
+                message = f"the file is not read, because it {error.reason}"
+                self.loaded.problems.append(Problem("syntax", message, place))
+            else:
+                self.loaded.skip(BINARY)
+            return None
+        candidate.data = b""
+        self.loaded.files += 1
+        return source
+
+    # What a build reads (kustomize.Files)
+
+    def documents(self, file: FileId) -> list[Document] | None:
+        """The documents of a YAML file that a kustomization names."""
+        self._opened.add(file.path)
+        if file.path not in self._by_path:
+            waiting = self._waiting.pop(file.path, None)
+            order, candidate = waiting if waiting is not None else (-1, Candidate(file, "yaml", "evidence"))
+            data = read_file(file)
+            if data is None:
+                self._by_path[file.path] = None
+            else:
+                if waiting is None and file.path in self.discovery.passed_over:
+                    self.discovery.passed_over.discard(file.path)
+                    self.loaded.skip(IRRELEVANT, -1)
+                self._parse(replace(candidate, data=data), order)
+        parsed = self._by_path[file.path]
+        return None if parsed is None else parsed.documents
+
+    def content(self, file: FileId) -> Content | None:
+        """The bytes of a file that a generator takes in, and its text where it is UTF-8."""
+        from kube_gaplint.bundle.generators import Content
+
+        self._opened.add(file.path)
+        data = read_file(file)
+        if data is None:
+            return None
+        try:
+            data.decode("utf-8")
+        except UnicodeDecodeError:
+            return Content(data, None)
+        return Content(data, self.bundle.source_of(file, data))
+
+    def kustomization_in(self, folder: FileId) -> FileId | None:
+        return Kustomizations.file_in(folder)
+
+    # Kustomize
+
+    def _build(self, candidates: list[tuple[int, Candidate]]) -> None:
+        """Build every kustomization that matters and is not part of another."""
+        judged = {parsed.file.path for parsed in self.judged if parsed.file.path}
+        named = [parsed.file for parsed in self.judged if parsed.named and parsed.file.path]
+        if not candidates and not named:
+            return
+        kustomizations = Kustomizations(candidates, judged, self.discovery.roots)
+        for candidate in kustomizations.irrelevant():
+            self.loaded.skip(IRRELEVANT)
+            self.discovery.passed_over.add(candidate.file.path)  # another one may still take it in
+        relevant = kustomizations.relevant()
+        for order, candidate in relevant:
+            self._parse(candidate, order)
+        around = list(kustomizations.around(named, set()))
+        if not relevant and not around:
+            return
+        from kube_gaplint.bundle.kustomize import Builder
+
+        builder = Builder(self)
+        reached: set[str] = set()
+        for order, candidate in kustomizations.roots(relevant, self._root_of):
+            self._opened = set()
+            build = builder.build(candidate.file)
+            if build is None:
+                continue
+            reached |= self._opened
+            self._add_build(build, order, given=True)
+        for file in around:
+            self._opened = set()
+            build = builder.build(file)
+            touched = {path for path in self._opened if path in judged and path not in reached}
+            if build is None or not touched:
+                continue
+            reached |= self._opened
+            order = min(parsed.order for parsed in self.judged if parsed.file.path in touched)
+            self._add_build(build, order, given=False, touched=touched)
+        self.judged = [parsed for parsed in self.judged if parsed.file.path not in reached]
+
+    def _root_of(self, candidate: Candidate) -> Document | None:
+        parsed = self._by_path.get(candidate.file.path)
+        return None if parsed is None else next((one for one in parsed.documents if one.root is not None), None)
+
+    def _add_build(self, build: Build, order: int, *, given: bool, touched: Iterable[str] = ()) -> None:
+        """The objects of a build. Of one that is not given, those that hold something of the named files are judged."""
+        sources = {id(parsed.source) for path in touched if (parsed := self._by_path.get(path)) is not None}
+        composed = _Composed(order, build, [])
+        for resource in build.resources:
+            is_given = given or any(id(node.source) in sources for node in every_node(resource.node))
+            for kube in unwrapped(
+                resource.node,
+                resource.document,
+                replace(resource.file, given=is_given),
+                build=build.file.shown,
+                folder=build.file.folder,
+                limits=self.limits,
+            ):
+                kube.open_because = resource.open_because
+                composed.objects.append(kube)
+        self.builds.append(composed)
+
+    # Files that say something about judged objects
+
+    def _supporting(self) -> None:
+        """Parse what is evidence for all, and what is named, again and again until nothing more is named."""
+        roots: list[Document] = [document for parsed in self.judged for document in parsed.documents]
+        wanted: set[str] = set()
+        for composed in self.builds:
+            for kube in composed.objects:
+                wanted.update(_texts(kube))
+        waiting = dict(self._waiting)
+        if not roots and not self.builds and not self.bundle.scripts:
+            for _ in waiting:
+                self.loaded.skip(IRRELEVANT)
+            return
+        while waiting:
+            wanted.update(_names_wanted(roots))
+            roots = []
+            for path, (order, candidate) in list(waiting.items()):
+                if candidate.interest != "evidence" and wanted.isdisjoint(candidate.names):
+                    continue
+                del waiting[path]
+                parsed = self._parse_late(candidate, order)
+                if parsed is not None:
+                    self.judged.append(parsed)
+                    roots.extend(parsed.documents)
+            if not roots:
+                break
+        for _ in waiting:
+            self.loaded.skip(IRRELEVANT)
+
+    def _parse_late(self, candidate: Candidate, order: int) -> _Parsed | None:
+        data = read_file(candidate.file)
+        if data is None:
+            self.loaded.errors.append(FileError(candidate.file.shown, "it could not be read any more"))
+            return None
+        return self._parse(replace(candidate, data=data), order)
+
+
+def _texts(kube: KubeObject) -> set[str]:
+    return {node.text for node in every_node(kube.node) if isinstance(node, Scalar) and len(node.text) <= 253}
+
+
+def _names_wanted(documents: Iterable[Document]) -> set[str]:
+    """Every text that may be the name of another object."""
+    return {
+        node.text
+        for document in documents
+        for node in every_node(document.root)
+        if isinstance(node, Scalar) and len(node.text) <= 253
+    }
+
+
+_TEMPLATE_MARKS = ("{{", "{%", "<%")
+_TEMPLATE_LINE = re.compile(r"^[ \t]*(?:\{\{|\{%|<%)", re.MULTILINE)
+
+
+def _is_template(text: str, problems: Iterable[Problem]) -> bool:
+    """Whether a text that is no YAML would become some by a template engine: the parser stopped at a template mark,
+    or after a line that begins with one."""
+    for problem in problems:
+        if problem.kind != "syntax":
+            continue
+        at = problem.place.span.start
+        before = text.rfind("\n", 0, max(0, text.rfind("\n", 0, at))) + 1
+        after = text.find("\n", at)
+        near = text[before : len(text) if after < 0 else after]
+        if any(mark in near for mark in _TEMPLATE_MARKS) or _TEMPLATE_LINE.search(text, 0, at):
+            return True
+    return False
+
+
+_SOURCE_COMMENT = re.compile(r"^# Source: (\S.*?)[ \t]*\r?$", re.MULTILINE)
+
+
+def _template_names(source: Source, documents: Sequence[Document]) -> list[str]:
+    """For each document the chart template that Helm's `# Source:` comment above it names, else empty."""
+    marks = [(match.start(), match[1]) for match in _SOURCE_COMMENT.finditer(source.text)]
+    names = [""] * len(documents)
+    if not marks:
+        return names
+    after = 0
+    at = 0
+    for index, document in enumerate(documents):
+        if document.root is None:
+            continue
+        before = document.root.span.start
+        while at < len(marks) and marks[at][0] < before:
+            if marks[at][0] >= after:
+                names[index] = marks[at][1]
+            at += 1
+        after = document.root.span.end
+    return names
