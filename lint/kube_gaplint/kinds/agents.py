@@ -5,7 +5,7 @@ Source rows: k8s.md D "k3s/RKE2", "k0s", "Bottlerocket".
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from kube_gaplint.bundle.bundle import Bundle
 from kube_gaplint.bundle.objects import KubeObject
@@ -19,6 +19,9 @@ from kube_gaplint.model.environment import Environment
 from kube_gaplint.model.nodes import CarriesGpus, NodeBootstrap, UpgradeAgent
 from kube_gaplint.model.profile import Profile
 from kube_gaplint.model.setting import Absent, Set, Setting, Unknown
+from kube_gaplint.text.nodes import Scalar
+from kube_gaplint.text.scalar_text import scalar_text
+from kube_gaplint.text.source import PlacedText
 
 BRUPOP = "bottlerocket-update-operator"
 DEFAULT_CRON = ("* * * * * * *", "* * * * * *")
@@ -76,13 +79,26 @@ def _plan(context: Context) -> Iterator[UpgradeAgent | NodeBootstrap]:
     if words:
         setup = cloudinit.Setup()
         previous = None
-        for command in start(words, environment).commands:
+        for command in start(words, environment, _secret_files(context, spec)).commands:
             cloudinit.one_command(setup, command, previous, recurring=True)
             previous = command
         actions = setup.actions()
         if actions:
             system: Setting[str] = Unknown("the nodes' image is not seen", spec.origin)
             yield NodeBootstrap(context.subject, upgrade.origin, gpus, system, actions)
+
+
+def _secret_files(context: Context, spec: Part) -> Callable[[str], PlacedText | None]:
+    """Scripts of a Plan stand in Secrets, which the controller mounts below `secrets/<name>/` of the host."""
+    texts: dict[str, PlacedText] = {}
+    for item in spec.at("secrets").items():
+        name = item.text("name")
+        found = context.find("", "Secret", name) if name else None
+        if isinstance(found, KubeObject):
+            for key, part in Part.of(found.node).at("stringData").entries():
+                if isinstance(part.node, Scalar):
+                    texts[f"/{name}/{key}"] = scalar_text(part.node)
+    return lambda path: next((text for tail, text in texts.items() if path.endswith(tail)), None)
 
 
 def _window(part: Part) -> Setting[str]:

@@ -160,13 +160,18 @@ def _gpus(context: Context, spec: Part, shape: _Shape) -> CarriesGpus:
         for pool in context.bundle.by_kind(None, kind):
             own = Part.of(pool.node).at("spec")
             inner = own.at("forProvider") if own.at("forProvider").present else own
-            if not shape.owner or inner.text(*shape.owner) == context.object.name:
+            if not shape.owner or _owns(context, pool, inner.text(*shape.owner)):
                 answers.append(pool_gpus(inner))
     if not answers:
         return CarriesGpus("unknown", "no node pool of the cluster is in the given paths")
     if pools.unknown and all(answer.answer == "no" for answer in answers):
         return CarriesGpus("unknown", "not all node pools are seen")
     return either(answers)
+
+
+def _owns(context: Context, pool: KubeObject, name: str | None) -> bool:
+    own = context.object
+    return name == own.name and context.bundle.find(own.group, own.kind, own.name, pool.namespace, pool) is own
 
 
 def pool_gpus(spec: Part) -> CarriesGpus:

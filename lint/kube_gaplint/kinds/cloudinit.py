@@ -100,7 +100,10 @@ class Setup:
             topics.setdefault("apt")
         for topic in topics:
             out.extend(self._resolve(topic))
-        return tuple(sorted(out, key=lambda action: (action.origin.place.source.path, action.origin.place.span)))
+        once = {(action.kind, action.what, action.origin.place.span): action for action in out}
+        return tuple(
+            sorted(once.values(), key=lambda action: (action.origin.place.source.path, action.origin.place.span))
+        )
 
     def _resolve(self, topic: str) -> list[UpgradeAction]:
         """One mechanism: off where its end state is off, else everything that switches it on."""
@@ -564,7 +567,8 @@ def _manager(setup: Setup, name: str, words: list[str], origin: Origin, *, recur
     if name in packages.ALWAYS_UPGRADES:
         setup.add("upgrade-command", short(words), origin, recurring=recurring)
         return
-    effect = manager.commands.get(operands[0]) if operands else None
+    verbs = operands if name == "transactional-update" else operands[:1]  # it takes several at once
+    effect = next((manager.commands[verb] for verb in verbs if verb in manager.commands), None)
     named = [word for word in operands[1:] if word]
     if effect == "upgrade" and not (named and name in _NAMES_PACKAGES):
         setup.add("upgrade-command", short(words), origin, recurring=recurring)

@@ -5,6 +5,7 @@ Source rows: k8s.md D "kured", "host-shell DaemonSet", E "CNI change", "NVIDIA d
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 
 from kube_gaplint.bundle.bundle import Bundle
@@ -33,6 +34,7 @@ API = "the DaemonSet API's default"
 KURED_DOES = "drains and reboots nodes"
 
 _NO_WINDOW = {"start-time": ("0:00", "00:00"), "end-time": ("23:59:59", "23:59")}
+_IMAGE = re.compile(r"[a-z0-9][\w.:/@-]{0,500}")
 _ALL_DAYS = frozenset({"mo", "tu", "we", "th", "fr", "sa", "su"})
 
 View = UpgradeAgent | HostAgent | NodeBootstrap | NodeDaemon
@@ -196,6 +198,8 @@ def _daemon(context: Context, spec: Part, row: Daemon, gpus: CarriesGpus) -> Nod
         containers[0] if containers else spec,
     )
     image = main.string("image")
+    if isinstance(image, Set) and not _IMAGE.fullmatch(image.value):
+        image = Unknown("an operator fills the image in", image.origin)
     return NodeDaemon(
         subject=context.subject,
         origin=spec.origin,

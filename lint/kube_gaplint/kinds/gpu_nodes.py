@@ -6,7 +6,7 @@ the strongest restriction of a pool decides what its nodes are.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from kube_gaplint.facts import instances
@@ -137,6 +137,9 @@ class Evidence:
             self.has(f"{names}: {machine.accelerator}", origin)
         elif all(machine is not None and not machine.accelerator for _, machine in found):
             self.lacks(f"{names}: no GPU", origin)
+        elif any(machine is None for _, machine in found):
+            unknown = next(name for name, machine in found if machine is None)
+            self.may(f"machine type {unknown} is not known", origin)
         else:
             self.may(f"{names}: with and without GPUs", origin)
 
@@ -170,10 +173,11 @@ class Evidence:
                 one = Evidence()
                 one.requirements(term.at("matchExpressions"))
                 answers.append(one.answer())
-            if all(answer.answer == answers[0].answer for answer in answers) and answers[0].origin is not None:
-                (self.has if answers[0].answer == "yes" else self.lacks if answers[0].answer == "no" else self.may)(
-                    answers[0].reason, answers[0].origin
-                )
+            found = either(answers)
+            if found.answer == "yes" and all(answer.answer == "yes" for answer in answers) and found.origin is not None:
+                self.has(found.reason, found.origin)
+            elif found.answer == "no" and found.origin is not None:
+                self.lacks(found.reason, found.origin)
 
     def node_labels(self, text: Setting[str]) -> None:
         """kubelet's `--node-labels`: `a=b,c=d`."""
@@ -187,7 +191,7 @@ _NEVER = frozenset({""})
 _GPU_CHOICES = {"instance-category": frozenset({"g", "p"}), "sku-family": frozenset({"N"})}
 """What a NotIn must hold to leave no GPU machine."""
 
-_CHOICES = {
+_CHOICES: dict[str, Callable[[str], Machine | None]] = {
     **dict.fromkeys(instances.INSTANCE_TYPE_KEYS, instances.machine),
     "karpenter.k8s.aws/instance-family": instances.family,
     "eks.amazonaws.com/instance-family": instances.family,

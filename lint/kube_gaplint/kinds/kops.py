@@ -36,7 +36,7 @@ def adapt(item: KubeObject, bundle: Bundle, profile: Profile) -> Iterable[NodePo
 
 def _cluster(context: Context) -> Iterator[NodeBootstrap]:
     spec = context.root.at("spec")
-    groups = [group for group in context.bundle.by_kind(GROUP, "InstanceGroup") if _belongs(group, context.object)]
+    groups = [group for group in context.bundle.by_kind(GROUP, "InstanceGroup") if _belongs(context, group)]
     workers = [group for group in groups if not _is_control_plane(group)]
     gpus = either(group_gpus(group) for group in workers)
     if not workers:
@@ -72,11 +72,13 @@ def policy_actions(spec: Part, system: Setting[str]) -> tuple[UpgradeAction, ...
     return (UpgradeAction("default-automatic", what, part.origin, explicit=False, recurring=True),)
 
 
-def _belongs(group: KubeObject, cluster: KubeObject) -> bool:
+def _belongs(context: Context, group: KubeObject) -> bool:
+    """Whether an instance group is of the cluster: by its label, and nearest to it where several have the name."""
+    cluster = context.object
     label = group.labels.get(CLUSTER_LABEL)
-    if label is not None:
-        return label.text == cluster.name
-    return group.source is cluster.source
+    if label is None or group.source is cluster.source:
+        return group.source is cluster.source and (label is None or label.text == cluster.name)
+    return label.text == cluster.name and context.bundle.find(GROUP, "Cluster", label.text, None, group) is cluster
 
 
 def _is_control_plane(group: KubeObject) -> bool:

@@ -152,6 +152,8 @@ def _machines(context: Context) -> Iterator[tuple[Part, KubeObject | Unknown | N
             ref = spec.at("bootstrap", "configRef")
             if ref.text("kind") != own.kind or ref.text("name") != own.name:
                 continue
+            if context.bundle.find(own.group, own.kind, own.name, owner.namespace, owner) is not own:
+                continue
             infra = spec.at("infrastructureRef")
             name, infra_kind = infra.text("name"), infra.text("kind")
             machine: KubeObject | Unknown | None = None

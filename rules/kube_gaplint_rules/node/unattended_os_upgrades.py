@@ -97,7 +97,9 @@ def check(bootstrap: NodeBootstrap, _context: Context) -> Iterator[Gap]:
 
 def _gap(bootstrap: NodeBootstrap, action: UpgradeAction, held: list[UpgradeAction]) -> Gap:
     soft = not action.explicit or action.kind == "os-update-agent" or bootstrap.subject.kind == "DaemonSet"
-    severity = Severity.WARNING if soft or bootstrap.gpus.answer == "unknown" else Severity.ERROR
+    severity = Severity.WARNING if soft else Severity.ERROR
+    if bootstrap.gpus.answer == "unknown":
+        severity = Severity.INFO if soft else Severity.WARNING
     related = tuple(Related(hold.origin, f"held back: {hold.what}") for hold in held)
     if (held and action.kind in {"unattended-on", "default-automatic"}) or action.kind == "unpinned-install":
         severity = Severity.INFO
