@@ -200,6 +200,18 @@ WORDS: tuple[tuple[Meaning, frozenset[str]], ...] = (
     ),
 )  # fmt: skip
 
+# Options that only training programs have, without dashes and with `-` for `_`.
+TRAINING_OPTIONS = frozenset({
+    "epochs", "num-epochs", "max-epochs", "num-train-epochs", "n-epochs", "train-iters", "train-samples", "max-steps",
+    "max-train-steps", "num-train-steps", "total-steps", "learning-rate", "lr", "base-lr", "weight-decay",
+    "warmup-steps", "warmup-ratio", "lr-warmup-iters", "lr-scheduler", "lr-scheduler-type", "lr-decay-style",
+    "optimizer", "save-interval", "save-steps", "save-strategy", "save-total-limit", "checkpoint-interval",
+    "gradient-accumulation-steps", "gradient-checkpointing", "global-batch-size", "train-batch-size",
+    "per-device-train-batch-size", "micro-batch-size", "train-data", "training-steps", "grad-clip", "resume",
+    "trainer.max-steps", "trainer.max-epochs", "trainer.devices", "trainer.num-nodes", "model.optim.lr",
+    "exp-manager.checkpoint-callback-params.save-top-k", "data.train-batch-size", "training.steps",
+})  # fmt: skip
+
 # Both words together: fine-tune, pre-train.
 _PAIRS = {("fine", "tune"): "finetune", ("fine", "tuning"): "finetuning", ("pre", "train"): "pretrain",
           ("pre", "training"): "pretraining"}  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
@@ -9,11 +10,14 @@ from itertools import pairwise
 from kube_gaplint.facts import accelerators as devices
 from kube_gaplint.facts import purposes
 from kube_gaplint.facts.purposes import Meaning
+from kube_gaplint.launch.processes import DISTRIBUTED
 from kube_gaplint.model.command import Command
 from kube_gaplint.model.setting import Set, Unknown
 from kube_gaplint.model.workload import Classified, Container, Role, Workload
 
 _MOST_WORDS = 200
+_MOST_TEXT = 20_000
+_SEPARATORS = re.compile(r"[;&|()\"'`]+")
 _SHELL_NOISE = frozenset({"echo", "printf", "export", "cd", "mkdir", "set", "ls", "cat", "source", ".", "test", "["})
 
 
@@ -57,6 +61,9 @@ def classify(workload: Workload) -> Classified:
         return Classified(named.meaning, named.reason)
     if best is not None:
         return Classified("training", best.reason)
+    scaled = _program_at_scale(workload, roles)
+    if scaled is not None:
+        return Classified("training", scaled)
     return Classified("unknown", "neither its programs nor its image tell what it is for")
 
 
@@ -76,6 +83,8 @@ def _main(role: Role) -> list[Container]:
 def _hints(container: Container) -> Iterator[_Hint]:
     for command in container.commands:
         yield from _of_command(command)
+    if {"train", "trainer", "training"}.intersection(purposes.words_of(container.name)):
+        yield _Hint("training", f"its container is called {container.name}", 0)
     if isinstance(container.image, Set):
         meaning = purposes.image(container.image.value)
         if meaning is not None:
@@ -86,9 +95,14 @@ def _of_command(command: Command) -> Iterator[_Hint]:
     """What a command's words show. Options and their values are no programs, except the module of `-m`."""
     if command.name in _SHELL_NOISE:
         return
-    texts = [word.known or word.prefix for word in command.words[:_MOST_WORDS]]
+    texts = _texts(command)
     for index, text in enumerate(texts):
-        if not text or text.startswith("-") or len(text) > 200:
+        if not text or len(text) > 200:
+            continue
+        option = text.lstrip("-+").partition("=")[0].replace("_", "-").lower()
+        if (text.startswith("-") or "=" in text) and option in purposes.TRAINING_OPTIONS:
+            yield _Hint("training", f"its option {text.partition('=')[0]}", 2)
+        if text.startswith("-"):
             continue
         name = text.rsplit("/", 1)[-1]
         following = texts[index + 1] if index + 1 < len(texts) else ""
@@ -104,10 +118,64 @@ def _of_command(command: Command) -> Iterator[_Hint]:
                 yield _Hint(meaning_of_name, f"it runs {name}", 3)
 
 
+def _texts(command: Command) -> list[str]:
+    """The words of a command. The script of an inner `bash -c` (behind srun or mpirun) comes as its own words."""
+    found: list[str] = []
+    for word in command.words[:_MOST_WORDS]:
+        text = word.known or word.prefix
+        if found and found[-1] in ("-c", "-lc", "-ec") and " " in text:
+            found.extend(_SEPARATORS.sub(" ", text[:_MOST_TEXT]).split()[:_MOST_WORDS])
+        else:
+            found.append(text)
+    return found
+
+
 def _of_processes(workload: Workload) -> Iterator[_Hint]:
     for process in workload.processes:
         if process.framework is not None:
             yield _Hint("training", f"{process.framework.title} runs in it", 2)
+        name = process.program.rsplit("/", 1)[-1]
+        meaning = purposes.script(name) if name else None
+        if meaning is not None:
+            yield _Hint(meaning, f"it runs {name}", 3)
+        for launcher in process.launchers:
+            if launcher.kind in DISTRIBUTED:
+                yield _Hint("training", f"it runs {launcher.kind}", 2)
+        for occurrence in process.options.occurrences:
+            if occurrence.name.lstrip("-+").replace("_", "-").lower() in purposes.TRAINING_OPTIONS:
+                yield _Hint("training", f"its option {occurrence.name}", 2)
+
+
+_ENDING_KINDS = frozenset({"Job", "CronJob", "JobSet", "RayJob", "Pod", "Workflow", "CronWorkflow", "sbatch"})
+
+
+def _program_at_scale(workload: Workload, roles: list[Role]) -> str | None:
+    """A Python program on several accelerators at once in an object that runs to its end: nothing else looks so."""
+    total = workload.accelerators
+    if workload.subject.kind not in _ENDING_KINDS or not isinstance(total, Set) or total.value < 2:
+        return None
+    for role in roles:
+        for container in _main(role):
+            for command in container.commands:
+                texts = [word.known or "" for word in command.words[:_MOST_WORDS]]
+                program = _python_program(texts)
+                if program:
+                    return f"it runs {program} on {total.value} accelerators to its end"
+    return None
+
+
+def _python_program(texts: list[str]) -> str:
+    """The script or module that a command hands to Python, launchers in front of it included; else empty."""
+    for index, text in enumerate(texts[:-1]):
+        if text.rsplit("/", 1)[-1].startswith("python"):
+            for following, after in zip(texts[index + 1 :], [*texts[index + 2 :], ""], strict=True):
+                if following == "-m":
+                    return after
+                if not following.startswith("-"):
+                    return following if following.endswith(".py") else ""
+                if following == "-c":
+                    return ""
+    return ""
 
 
 def _decide(hints: list[_Hint]) -> _Hint | None:
