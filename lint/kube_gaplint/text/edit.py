@@ -11,6 +11,7 @@ be found in it first (`Tree.find`).
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable
 from collections.abc import Mapping as Dictionary
@@ -75,7 +76,7 @@ class _Style:
 class Tree:
     """A document with what its nodes do not know themselves: their holders, and what aliases repeat."""
 
-    __slots__ = ("_held", "_repeated", "_style", "document", "source")
+    __slots__ = ("_by_start", "_held", "_repeated", "_scalars", "_style", "document", "source")
 
     def __init__(self, document: Document) -> None:
         self.document = document
@@ -83,6 +84,8 @@ class Tree:
         self._held: dict[int, Held] = {}
         self._repeated: set[int] = set()
         self._style: _Style | None = None
+        self._by_start: dict[tuple[type[Node], int], Node] | None = None
+        self._scalars: list[Scalar] | None = None
         stack: list[Node] = [] if document.root is None else [document.root]
         while stack:
             node = stack.pop()
@@ -133,21 +136,27 @@ class Tree:
             elif slot.alias is None:
                 yield slot.value
 
+    def starting(self, kind: type[Node], start: int) -> Node | None:
+        """The node of a kind that begins at an offset: there is at most one, but for empty scalars."""
+        if self._by_start is None:
+            self._by_start = {}
+            for node in self.nodes():
+                self._by_start.setdefault((type(node), node.span.start), node)
+        return self._by_start.get((kind, start))
+
     def find(self, node: Node) -> Node | None:
         """The node of this tree that has the same kind and span as one composed of the same text elsewhere."""
-        if self.held(node) is not None or node is self.document.root:
-            return node
-        for own in self.nodes():
-            if own.span == node.span and type(own) is type(node):
-                return own
-        return None
+        own = self.starting(type(node), node.span.start)
+        return own if own is not None and own.span == node.span else None
 
     def scalar_around(self, span: Span) -> Scalar | None:
         """The scalar whose text holds a span, as that of a script holds its words."""
-        for node in self.nodes():
-            if isinstance(node, Scalar) and node.span.start <= span.start and span.end <= node.span.end:
-                return node
-        return None
+        if self._scalars is None:
+            scalars = [node for node in self.nodes() if isinstance(node, Scalar)]
+            self._scalars = sorted(scalars, key=lambda node: node.span)
+        index = bisect_right(self._scalars, span.start, key=lambda node: node.span.start) - 1
+        found = self._scalars[index] if index >= 0 else None
+        return found if found is not None and span.end <= found.span.end else None
 
     @property
     def style(self) -> _Style:
@@ -273,6 +282,38 @@ def append_item(tree: Tree, sequence: Sequence, value: Data, *, shared: bool = F
     newline = tree.source.newline
     shown = f"{newline}{' ' * column}-{gap}" + newline.join(lines)
     return [Edit(Span(at, at), shown)]
+
+
+def insert_items(
+    tree: Tree, sequence: Sequence, index: int, values: list[Data], *, shared: bool = False
+) -> list[Edit] | None:
+    """Put scalars into a list behind the item at an index, in the style of that item."""
+    if not shared and tree.repeated(sequence):
+        return None
+    text = tree.source.text
+    before = sequence.items[index]
+    quote = before.value.style if isinstance(before.value, Scalar) else "plain"
+    flow = _in_flow(tree, sequence)
+    shown = [
+        _quoted(value, quote) if isinstance(value, str) and quote in ("single", "double")
+        else _scalar(value, tree.style.quote, flow=flow)
+        for value in values
+    ]  # fmt: skip
+    end = _item_span(before).end
+    if sequence.flow:
+        if text[sequence.span.start : sequence.span.start + 1] != "[":
+            return None
+        start = _item_span(before).start
+        line = _line_start(text, start)
+        own_line = line > sequence.span.start and not text[line:start].strip()
+        gap = tree.source.newline + text[line:start] if own_line else " "
+        return [Edit(Span(end, end), "".join(f",{gap}{value}" for value in shown))]
+    at = _tail(text, end)
+    if at is None or (isinstance(before.value, Scalar) and before.value.style in ("literal", "folded")):
+        return None
+    column = _column(text, sequence.span.start)
+    gap = _gap_after_dash(tree, sequence)
+    return [Edit(Span(at, at), "".join(f"{tree.source.newline}{' ' * column}-{gap}{value}" for value in shown))]
 
 
 def remove_entry(

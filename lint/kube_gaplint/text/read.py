@@ -43,6 +43,22 @@ def decode(data: bytes) -> str:
     return _decode(data, "utf-8", "UTF-8")
 
 
+def encode_like(data: bytes, text: str) -> bytes:
+    """The bytes of a text in the encoding of a file, with its byte-order mark where it has one.
+
+    Raises `Unreadable` where the file could not be decoded itself.
+    """
+    for mark, codec, _ in _MARKS:
+        if data.startswith(mark):
+            return mark + text.encode(codec)
+    if b"\0" not in data:
+        return text.encode("utf-8")
+    unmarked = _unmarked_utf16(data)
+    if unmarked is None:
+        raise Unreadable("is binary")
+    return text.encode(unmarked)
+
+
 def _decode(data: bytes, codec: str, title: str) -> str:
     try:
         return data.decode(codec)

@@ -65,6 +65,25 @@ class ScalarText:
         last = self._after(end) if end > start else first
         return Place(self.node.source, Span(first, max(first, last)))
 
+    def offset(self, at: int) -> int | None:
+        """The text offset of the character that the file writes at an offset, or of the text's end.
+
+        None outside the text, and for what is no character of its own: indentation, the inside of an escape.
+        """
+        if not self.exact:
+            return None
+        if at == self._after(len(self.node.text)):
+            return len(self.node.text)
+        index = bisect_right(self._file, at) - 1
+        if index < 0:
+            return None
+        inside = at - self._file[index]
+        if inside < self._lengths[index] and (inside == 0 or self._straight(index)):
+            return self._starts[index] + inside
+        if inside == self._lengths[index] and index + 1 < len(self._starts):
+            return self._starts[index + 1]  # the end of a line, before the indentation of the next
+        return None
+
     def straight(self, start: int, end: int) -> bool:
         """Whether the file shows `text[start:end]` character by character as it is, without escapes and folds."""
         place = self.place(start, end)

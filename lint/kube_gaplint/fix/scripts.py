@@ -1,0 +1,234 @@
+"""Edits inside scripts: a script file, or a script that stands in a scalar of a manifest."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from kube_gaplint.fix.desk import Draft, OpenFile, Refused
+from kube_gaplint.fix.expected import Expected
+from kube_gaplint.text.edit import Edit, Tree, apply
+from kube_gaplint.text.nodes import Scalar
+from kube_gaplint.text.scalar_text import ScalarText, scalar_text
+from kube_gaplint.text.source import Span
+
+_BLANKS = re.compile(r"[ \t]*")
+_LINE_END = re.compile(r"[^\r\n]*")
+_ONLY_THIS = re.compile(r"(?:export[ \t]+|#SBATCH[ \t]+)?")
+
+
+@dataclass(frozen=True, slots=True)
+class Script:
+    """A script as it stands in a file now. `scalar` holds it in a manifest; None where the file is the script."""
+
+    file: OpenFile
+    tree: Tree | None
+    scalar: Scalar | None
+    placed: ScalarText | None
+
+    @classmethod
+    def around(cls, file: OpenFile, span: Span) -> Script:
+        """The script that holds a span of the present text. Raises Refused where there is none."""
+        if not file.is_yaml:
+            return cls(file, None, None, None)
+        tree = file.tree_at(span.start)
+        scalar = None if tree is None else tree.scalar_around(span)
+        if tree is None or scalar is None:
+            raise Refused("the place is no text that could be edited")
+        if tree.repeated(scalar):
+            raise Refused("an alias repeats the text")
+        placed = scalar_text(scalar)
+        if not placed.exact:
+            raise Refused("the text cannot be followed character by character")
+        return cls(file, tree, scalar, placed)
+
+    @property
+    def text(self) -> str:
+        return self.file.text if self.scalar is None else self.scalar.text
+
+    def word(self, span: Span) -> str:
+        """A word as the file shows it. Raises Refused where the file writes it with escapes or folds."""
+        if self.placed is not None and self.placed.offset(span.start) is None:
+            raise Refused("the file writes the place with escapes")
+        start, end = self._offsets(span)
+        if self.text[start:end] != self.file.text[span.start : span.end]:
+            raise Refused("the file writes the place with escapes")
+        return self.text[start:end]
+
+    def replace(self, span: Span, text: str) -> Draft:
+        """Put another text in place of a word."""
+        self.word(span)
+        return self._draft([(span, self._escaped(text), text)])
+
+    def add_words(self, span: Span, words: tuple[str, ...]) -> Draft:
+        """Add words behind a word."""
+        text = "".join(f" {shlex.quote(word)}" for word in words)
+        return self._draft([(Span(span.end, span.end), self._escaped(text), text)])
+
+    def add_line_before(self, span: Span, line: str) -> Draft:
+        """Add a line in front of the one on which a command begins; behind no `\\` that continues the one before."""
+        start = self._line_start(span.start)
+        while self._continues(start):
+            start = self._line_start(start - 1)
+        self._wants_lines(Span(start, span.end))
+        blanks = self._blanks(start)
+        own = blanks[self._indentation(start) :]
+        newline = self.file.source.newline
+        return self._draft(
+            [(Span(start, start), f"{blanks}{line}{newline}", f"{own}{line}\n")], anchor=start + len(blanks) - len(own)
+        )
+
+    def add_line_after(self, span: Span, line: str) -> Draft:
+        """Add a line behind the one on which a span ends, indented as that one."""
+        self._wants_lines(span)
+        start = self._line_start(span.end)
+        match = _LINE_END.match(self.file.text, span.end)
+        assert match is not None
+        end = match.end()
+        if self.file.text[end - 1 : end] == "\\":
+            raise Refused("the line before goes on")
+        blanks = self._blanks(start)
+        own = blanks[self._indentation(start) :]
+        newline = self.file.source.newline
+        return self._draft([(Span(end, end), f"{newline}{blanks}{line}", f"\n{own}{line}")])
+
+    def remove(self, span: Span) -> Draft:
+        """Take a word out, with its line where nothing else stands on it."""
+        self.word(span)
+        text = self.file.text
+        start = self._line_start(span.start)
+        blanks = self._blanks(start)
+        match = _LINE_END.match(text, span.end)
+        assert match is not None
+        alone = _ONLY_THIS.fullmatch(text, start + len(blanks), span.start) and not match[0].strip()
+        if alone and not self._continues(start) and self._line_by_line:
+            end = match.end()
+            end += 2 if text[end : end + 2] == "\r\n" else 1
+            if end <= len(text):
+                inner = start + self._indentation(start)
+                first = self._offset(inner)
+                last = first + self.text[first:].find("\n") + 1
+                return self._draft_text([Edit(Span(start, end), "")], [(first, last, "")])
+        before = span.start
+        while before > start and text[before - 1] in " \t":
+            before -= 1
+        if before == span.start or before <= start:
+            raise Refused("the command would be gone with it")
+        return self._draft([(Span(before, span.end), "", "")])
+
+    # Below the surface
+
+    @property
+    def _line_by_line(self) -> bool:
+        return self.scalar is None or self.scalar.style == "literal"
+
+    def _wants_lines(self, span: Span) -> None:
+        if not self._line_by_line:
+            raise Refused("the script does not stand line by line in the file")
+        if self.scalar is not None and self._line_start(span.start) <= self.scalar.span.start:
+            raise Refused("the script does not stand line by line in the file")
+
+    def _line_start(self, offset: int) -> int:
+        text = self.file.text
+        return max(text.rfind("\n", 0, offset), text.rfind("\r", 0, offset)) + 1
+
+    def _blanks(self, start: int) -> str:
+        match = _BLANKS.match(self.file.text, start)
+        assert match is not None
+        return match[0]
+
+    def _continues(self, start: int) -> bool:
+        """Whether the line before goes on in the one that begins at `start`."""
+        return self.file.text[:start].rstrip("\r\n")[-1:] == "\\" and start > self._first
+
+    @property
+    def _first(self) -> int:
+        return 0 if self.scalar is None else self.scalar.span.start
+
+    def _indentation(self, start: int) -> int:
+        """How many blanks at the start of a line belong to the manifest, not to the script."""
+        if self.placed is None:
+            return 0
+        blanks = len(self._blanks(start))
+        first = self._offset(start + blanks)
+        own = first - (self.text.rfind("\n", 0, first) + 1)
+        if self.text[first - own : first].strip() or own > blanks:
+            raise Refused("the indentation of the script is not clear")
+        return blanks - own
+
+    def _offset(self, at: int) -> int:
+        if self.placed is None:
+            return at
+        offset = self.placed.offset(at)
+        if offset is None:
+            raise Refused("the place is not found in the text of the script")
+        return offset
+
+    def _offsets(self, span: Span) -> tuple[int, int]:
+        if self.placed is None:
+            return span.start, span.end
+        start = self._offset(span.start)
+        # The end is where the last character ends: the next one may stand behind an indentation.
+        last = self.placed.offset(span.end - 1) if span.end > span.start else start - 1
+        if last is None:
+            raise Refused("the file writes the place with escapes")
+        return start, last + 1
+
+    def _escaped(self, text: str) -> str:
+        if self.scalar is None:
+            return text
+        if self.scalar.style == "single":
+            return text.replace("'", "''")
+        if self.scalar.style == "double":
+            return text.replace("\\", "\\\\").replace('"', '\\"')
+        return text
+
+    def _draft(self, parts: list[tuple[Span, str, str]], anchor: int | None = None) -> Draft:
+        """Edits given as (span, what the file gets, what the script gets)."""
+        edits, changes = [], []
+        for span, shown, text in parts:
+            edits.append(Edit(span, shown))
+            if span.start < span.end:
+                start, end = self._offsets(span)
+            elif anchor is not None:
+                start = end = self._offset(anchor)
+            else:  # an insertion behind a character
+                start = end = self._offsets(Span(span.start - 1, span.start))[1]
+            changes.append((start, end, text))
+        return self._draft_text(edits, changes)
+
+    def _draft_text(self, edits: list[Edit], changes: list[tuple[int, int, str]]) -> Draft:
+        new = apply(self.text, [Edit(Span(start, end), text) for start, end, text in changes])
+        if _syntax_errors(new) > _syntax_errors(self.text):
+            raise Refused("the script would no longer be understood")
+        scalar, tree = self.scalar, self.tree
+        if scalar is None or tree is None:
+            return Draft(self.file, tuple(edits))
+
+        def change(expected: Expected) -> None:
+            for start, end, text in changes:
+                expected.edit_text(scalar, start, end, text)
+
+        made: Callable[[Expected], None] = change
+        return Draft(self.file, tuple(edits), ((tree, made),))
+
+
+def _syntax_errors(text: str) -> int:
+    """How many places of a shell script the grammar does not understand."""
+    import tree_sitter
+    import tree_sitter_bash
+
+    parser = tree_sitter.Parser(tree_sitter.Language(tree_sitter_bash.language()))
+    cursor = parser.parse(text.encode("utf-8", "surrogatepass")).walk()
+    count = 0
+    while True:
+        node = cursor.node
+        assert node is not None
+        count += node.is_error or node.is_missing
+        if node.has_error and cursor.goto_first_child():
+            continue
+        while not cursor.goto_next_sibling():
+            if not cursor.goto_parent():
+                return count
