@@ -16,8 +16,6 @@ def read(call: Call) -> Layer:
         nodes = Set(
             len({entry.split(":")[0].strip() for entry in hosts.value.split(",") if entry.strip()}), hosts.origin
         )
-    elif not options.has("hostfile", "host-discovery-script") and not options.open_because:
-        nodes = default(1, call.home, "horovodrun without hosts runs on one node")
     found = options.has("host-discovery-script")
     elastic: Setting[bool] = default(False, call.home, "horovodrun without --host-discovery-script")
     if found:
