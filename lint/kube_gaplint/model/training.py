@@ -67,6 +67,8 @@ class Options:
     positionals: tuple[Word, ...]
     home: Origin
     open_because: str = ""
+    _last: dict[str, int] = field(default_factory=dict, compare=False, repr=False)
+    """The last occurrence of each normal name, filled by the first look-up."""
 
     @staticmethod
     def normal(name: str) -> str:
@@ -74,11 +76,10 @@ class Options:
 
     def find(self, *names: str) -> OptionValue | None:
         """The occurrence in force of an option under any of its names."""
-        wanted = {self.normal(name) for name in names}
-        for occurrence in reversed(self.occurrences):
-            if self.normal(occurrence.name) in wanted:
-                return occurrence
-        return None
+        if not self._last:
+            self._last.update((self.normal(one.name), index) for index, one in enumerate(self.occurrences))
+        at = max((self._last.get(self.normal(name), -1) for name in names), default=-1)
+        return self.occurrences[at] if at >= 0 else None
 
     def get(self, *names: str) -> Setting[str]:
         found = self.find(*names)
