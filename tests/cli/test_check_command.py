@@ -378,6 +378,10 @@ def test_a_folder_that_is_called_like_a_command(
     assert "gaplint check rules" in capsys.readouterr().err
     assert run(["check", "rules"]) == 0
     assert fake.requests[0].paths == ("rules",)
+    assert capsys.readouterr().err == ""
+    (tmp_path / "check").mkdir()
+    assert run(["check"]) == 0
+    assert "gaplint check check" in capsys.readouterr().err
 
 
 def test_an_option_may_follow_a_path(fake: Engine) -> None:

@@ -65,7 +65,7 @@ def _run(arguments: list[str]) -> int:
         return 0
     name = first if first in COMMANDS else "check"
     rest = arguments[1:] if first in COMMANDS else arguments
-    if name == first and not rest and name != "check" and Path(name).exists():
+    if name == first and not rest and Path(name).exists():
         console.hint(f"{name!r} is taken as the command; to lint the path of that name: gaplint check {name}")
     command: click.Command = importlib.import_module(f"kube_gaplint.cli.{name}").command
     try:

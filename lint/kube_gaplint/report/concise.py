@@ -30,4 +30,6 @@ def render(report: Report, options: RenderOptions) -> str:
         lines += ["", *statistics(report, options), ""]
     if options.summary:
         lines += [visible(line, ascii_only=options.ascii_only) for line in closing_lines(report, options.min_severity)]
+    if lines and not lines[-1]:
+        lines.pop()
     return "".join(f"{guarded(line)}\n" for line in lines)

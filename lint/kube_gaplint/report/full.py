@@ -158,5 +158,8 @@ def _closing(report: Report, options: RenderOptions, look: Look) -> list[str]:
     colour = look.palette.good if worst is None else lambda text: look.palette.severity(worst, text)
     lines = [colour(line) for line in wrapped(_plain(first, look), _prose(look))]
     for line in rest:
-        lines += wrapped(_plain(line, look), _prose(look))
+        shown = _plain(line, look)
+        lines += (
+            [shown] if shown.startswith("Hint: ") else wrapped(shown, _prose(look))
+        )  # a command to copy stays whole
     return lines
