@@ -163,6 +163,8 @@ class Finding:
     fix: Fix | None
     fingerprint: str
     suppressed: Suppressed | None = None
+    owner: Place | None = field(default=None, compare=False, repr=False)
+    """Where the object stands that the finding belongs to: its own place may be in a file that the object refers to."""
 
     @property
     def place(self) -> Place:
