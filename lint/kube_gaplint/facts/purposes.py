@@ -299,6 +299,13 @@ SERVING_KINDS = frozenset({
 
 INTERACTIVE_KINDS = frozenset({("run.ai", "InteractiveWorkload"), ("kubeflow.org", "Notebook")})
 
+# Modules of `python -m` that are tools, whatever runs them.
+TOOL_MODULES = frozenset({
+    "venv", "pip", "virtualenv", "ensurepip", "http", "json", "pytest", "unittest", "compileall", "zipfile", "tarfile",
+    "site", "sysconfig", "timeit", "cProfile", "pdb", "build", "twine", "uv", "poetry", "ipykernel", "notebook",
+    "jupyter", "jupyterlab", "huggingface_hub", "awscli", "gsutil", "this", "platform",
+})  # fmt: skip
+
 # Programs with which an image's arguments begin when they are a whole command.
 PROGRAMS_AS_ARGUMENTS = frozenset({
     "bash", "sh", "dash", "zsh", "ash", "env", "exec", "tini", "dumb-init", "torchrun", "deepspeed", "accelerate",

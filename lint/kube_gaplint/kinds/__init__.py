@@ -90,12 +90,16 @@ def build(bundle: Bundle, profile: Profile) -> Model:
     """The typed views over everything in a bundle."""
     from kube_gaplint.kinds.finish import finish
     from kube_gaplint.kinds.node_table import file_views, link
+    from kube_gaplint.kinds.surroundings import Around
 
     model = Model()
-    of_objects = (view for item in bundle.objects for view in views_of(item, bundle, profile))
-    for view in chain(of_objects, file_views(bundle, profile)):
+    around = Around(bundle, profile)
+    of_objects = ((view, item) for item in bundle.objects for view in views_of(item, bundle, profile))
+    of_files = ((view, None) for view in file_views(bundle, profile))
+    for view, item in chain(of_objects, of_files):
         if isinstance(view, Workload):
             finish(view, profile)
+            view.surroundings = around.of(view, item)
         model.add(view)
         if isinstance(view, Workload):
             if view.batch is not None:

@@ -43,17 +43,15 @@ def classify(workload: Workload) -> Classified:
     hints.extend(_of_processes(workload))
     best = _decide(hints)
     accelerated = _accelerated(workload)
-    if best is not None and best.meaning != "training":
-        if accelerated is False and best.meaning in ("smoke", "interactive", "evaluation"):
-            return Classified("cpu", "no accelerator is asked for")
-        return Classified(best.meaning, best.reason)
     if accelerated is False and not _on_gpu_anyway(roles):
         return Classified("cpu", "no accelerator is asked for")
+    if best is not None and best.meaning != "training":
+        return Classified(best.meaning, best.reason)
     if best is not None and best.strength > 0:
         return Classified("training", best.reason)
     holder = _holder(roles)
     if holder is not None:
-        return Classified("interactive", holder)
+        return holder
     if kind in purposes.TRAINING_KINDS:
         return Classified("training", f"{workload.subject.kind} with accelerators")
     named = _by_name(workload)
@@ -170,7 +168,7 @@ def _python_program(texts: list[str]) -> str:
         if text.rsplit("/", 1)[-1].startswith("python"):
             for following, after in zip(texts[index + 1 :], [*texts[index + 2 :], ""], strict=True):
                 if following == "-m":
-                    return after
+                    return "" if after.split(".")[0] in purposes.TOOL_MODULES else after
                 if not following.startswith("-"):
                     return following if following.endswith(".py") else ""
                 if following == "-c":
@@ -248,21 +246,29 @@ def _wants_gpus(command: Command) -> bool:
     return False
 
 
-def _holder(roles: list[Role]) -> str | None:
-    """Why a workload only holds its devices for somebody: every container with accelerators sleeps or waits."""
-    reason = None
+def _holder(roles: list[Role]) -> Classified | None:
+    """A workload that only holds its devices: every container with accelerators sleeps or waits, and no launcher
+    starts anything in it. A nap of up to an hour is a smoke test, the rest waits for somebody to log in."""
+    found: Classified | None = None
     for role in roles:
+        accelerated = any(container.accelerators for container in role.pod.containers)
         for container in _main(role):
-            if not container.accelerators:
-                continue
-            idle = _idles(container)
-            if idle is None:
+            waits = _waits(container)
+            if waits is None:
                 return None
-            reason = idle
-    return reason
+            if accelerated:
+                short = waits.removeprefix("sleep ").rstrip("s")
+                nap = waits.startswith("sleep ") and short.isdigit() and len(short) < 5 and int(short) <= 3600
+                reason = f"container {container.name} only runs {waits}"
+                found = Classified("smoke" if nap else "interactive", reason)
+    return found
 
 
-def _idles(container: Container) -> str | None:
+_WAITERS = frozenset({"sshd", "service", "true", ":", "pause", "wait", "trap", "exec"})
+
+
+def _waits(container: Container) -> str | None:
+    """What a container does where it only waits: the last of its commands; None where it does anything else."""
     commands = [command for command in container.commands if command.name not in _SHELL_NOISE]
     if not commands:
         return None
@@ -271,13 +277,13 @@ def _idles(container: Container) -> str | None:
         name = command.name
         waits = (
             (name == "sleep" and len(texts) > 1)
-            or (name == "tail" and "-f" in texts and "/dev/null" in texts)
-            or (name in ("sshd", "service", "while", "true", ":", "pause", "wait", "trap", "tail", "exec"))
+            or (name == "tail" and "/dev/null" in texts)
+            or name in _WAITERS
             or (name in ("bash", "sh") and len(texts) == 1)
         )
         if not waits:
             return None
-    return f"container {container.name} only runs {' '.join(word.shown for word in commands[-1].words)[:60]}"
+    return " ".join(word.shown for word in commands[-1].words)[:60]
 
 
 _NAME_WORDS: tuple[tuple[Meaning, frozenset[str]], ...] = (

@@ -15,6 +15,7 @@ from kube_gaplint.model.environment import Environment
 from kube_gaplint.model.setting import Absent, Origin, Set, Setting, Unknown
 from kube_gaplint.model.slurm import Batch
 from kube_gaplint.model.subject import Subject
+from kube_gaplint.model.surroundings import Surroundings
 from kube_gaplint.model.training import TrainingProcess
 
 Purpose: TypeAlias = Literal[
@@ -106,6 +107,8 @@ class Container:
     commands: list[Command] = field(default_factory=list)
     """Every command that is seen to run, in order; those of scripts that it calls included."""
     scripts: list[Script] = field(default_factory=list)
+    refers: frozenset[str] = frozenset()
+    """Variables that the manifest's own `command`, `args` and `env` make use of (`--minutes=$(NCCL_MINUTES)`)."""
     entrypoint_unknown: str = ""
     """Not empty where what starts is not seen: no command and an image's ENTRYPOINT, or a wrapper from the image."""
     fields: Mapping[str, Setting[str]] = field(default_factory=dict)
@@ -234,6 +237,8 @@ class Workload:
     fields: Mapping[str, Setting[str]] = field(default_factory=dict)
     """Kind-specific scalars by path: `spec.runPolicy.cleanPodPolicy`, `spec.maxRetry` …"""
     exposed: Mapping[str, object] = field(default_factory=dict)
+    surroundings: Surroundings = field(default_factory=Surroundings)
+    """What the given paths say about the cluster around it."""
     notes: list[str] = field(default_factory=list)
     """What could not be seen, in words (shown by `gaplint show`, GAP003)."""
 
@@ -262,6 +267,14 @@ class Workload:
     def multi_node(self) -> bool | None:
         """True or False where the number of nodes is known, else None."""
         return self.nodes.value > 1 if isinstance(self.nodes, Set) else None
+
+    @property
+    def alone(self) -> bool:
+        """It surely runs on a single accelerator, or on none: nothing talks through NCCL."""
+        nodes, each = self.nodes, self.accelerators_per_node
+        if not isinstance(nodes, Set) or nodes.value > 1:
+            return False
+        return isinstance(each, Absent) or (isinstance(each, Set) and each.value <= 1)
 
     def containers(self) -> Iterator[tuple[Role, Container]]:
         """All containers, init containers excluded."""

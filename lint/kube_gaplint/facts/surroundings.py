@@ -1,0 +1,39 @@
+"""Signs of what runs in a cluster: node labels, images and kinds that give autoscalers, meshes and watchers away.
+
+Sources: facts of Kubernetes objects, sections C (eviction), D (nodes) and E (webhooks that inject sidecars).
+"""
+
+from __future__ import annotations
+
+from fnmatch import fnmatchcase
+
+# Node labels (in selectors and affinity) and annotations of pods that only this autoscaler's users write.
+KARPENTER_KEYS = ("karpenter.sh/*", "karpenter.k8s.aws/*", "karpenter.azure.com/*", "eks.amazonaws.com/compute-type",
+                  "eks.amazonaws.com/instance-*")  # fmt: skip
+AUTOSCALER_KEYS = ("cluster-autoscaler.kubernetes.io/*", "cloud.google.com/gke-*", "cloud.google.com/compute-class",
+                   "cloud.google.com/reservation*")  # fmt: skip
+# GKE's node labels show GKE, whose node pools the cluster autoscaler serves.
+
+KARPENTER_KINDS = (("karpenter.sh", "NodePool"), ("karpenter.sh", "Provisioner"), ("karpenter.sh", "NodeClaim"),
+                   ("karpenter.k8s.aws", "EC2NodeClass"), ("karpenter.azure.com", "AKSNodeClass"))  # fmt: skip
+AUTOSCALER_KINDS = (("autoscaling.x-k8s.io", "ProvisioningRequest"), ("autoscaling.openshift.io", "ClusterAutoscaler"),
+                    ("autoscaling.openshift.io", "MachineAutoscaler"))  # fmt: skip
+AUTOSCALER_IMAGES = ("*cluster-autoscaler*",)
+KARPENTER_IMAGES = ("*karpenter/controller*", "*karpenter/karpenter*")
+
+MESH_KINDS = (("networking.istio.io", "Sidecar"), ("security.istio.io", "PeerAuthentication"),
+              ("install.istio.io", "IstioOperator"), ("kubeflow.org", "Profile"))  # fmt: skip
+
+# Programs that watch nodes and take bad ones out, by image.
+NODE_HEALTH_IMAGES = (
+    "*node-problem-detector*", "*nvsentinel*", "*health-monitoring-agent*", "*autopilot*", "*node-health*",
+    "*node-doctor*", "*descheduler*", "*draino*", "*gpu-health*", "*node-remedy*", "*fence-agents*",
+)  # fmt: skip
+NODE_HEALTH_KINDS = (
+    ("cluster.x-k8s.io", "MachineHealthCheck"), ("remediation.medik8s.io", "NodeHealthCheck"),
+    ("slurm.nebius.ai", "ActiveCheck"), ("machine.openshift.io", "MachineHealthCheck"),
+)  # fmt: skip
+
+
+def matches(name: str, patterns: tuple[str, ...]) -> bool:
+    return any(fnmatchcase(name, pattern) for pattern in patterns)

@@ -1,0 +1,265 @@
+"""Evidence about the cluster around workloads, from the other objects of the given paths."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from kube_gaplint.facts import surroundings as facts
+from kube_gaplint.kinds.fields import Part
+from kube_gaplint.model.pod import affinity
+from kube_gaplint.model.profile import Profile
+from kube_gaplint.model.setting import Absent, Link, Set, Setting, Unknown
+from kube_gaplint.model.surroundings import (
+    Autoscaler,
+    DisruptionBudget,
+    Evidence,
+    LimitDefaults,
+    NetworkService,
+    Priority,
+    Surroundings,
+)
+from kube_gaplint.model.workload import Role, Workload
+from kube_gaplint.text import nodes
+from kube_gaplint.text.templates import placeholder
+
+if TYPE_CHECKING:
+    from kube_gaplint.bundle.bundle import Bundle
+    from kube_gaplint.bundle.objects import KubeObject
+
+# Labels that controllers put on the pods of a role, beside those of the template: {name} is the object's, {role} the
+# role's. They are what Services and PodDisruptionBudgets select by.
+_CONTROLLER_LABELS: dict[str, tuple[tuple[str, str], ...]] = {
+    "Job": (
+        ("job-name", "{name}"), ("batch.kubernetes.io/job-name", "{name}"), ("volcano.sh/job-name", "{name}"),
+        ("volcano.sh/task-spec", "{role}"),
+    ),
+    "JobSet": (("jobset.sigs.k8s.io/jobset-name", "{name}"), ("jobset.sigs.k8s.io/replicatedjob-name", "{role}")),
+    "TrainJob": (("jobset.sigs.k8s.io/jobset-name", "{name}"), ("jobset.sigs.k8s.io/replicatedjob-name", "{role}")),
+    "PyTorchJob": (
+        ("training.kubeflow.org/job-name", "{name}"), ("training.kubeflow.org/replica-type", "{role_lower}"),
+        ("pytorch-job-name", "{name}"), ("pytorch-replica-type", "{role_lower}"),
+    ),
+    "TFJob": (("training.kubeflow.org/job-name", "{name}"), ("training.kubeflow.org/replica-type", "{role_lower}")),
+    "MPIJob": (
+        ("training.kubeflow.org/job-name", "{name}"), ("training.kubeflow.org/job-role", "{role_lower}"),
+        ("training.kubeflow.org/replica-type", "{role_lower}"),
+    ),
+    "RayJob": (("ray.io/group", "{role}"),),
+    "RayCluster": (("ray.io/cluster", "{name}"), ("ray.io/group", "{role}")),
+    "LeaderWorkerSet": (("leaderworkerset.sigs.k8s.io/name", "{name}"),),
+}  # fmt: skip
+
+
+@dataclass(slots=True)
+class Around:
+    """Everything in a bundle that may stand around a workload, looked through once."""
+
+    bundle: Bundle
+    profile: Profile
+    _autoscalers: dict[Autoscaler, Evidence] = field(default_factory=dict)
+    _node_health: Evidence | None = None
+    _mesh_kinds: list[KubeObject] = field(default_factory=list)
+    _selectors: dict[tuple[str, str], list[KubeObject]] = field(default_factory=dict)
+    _reclaim: dict[str, Setting[str]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._declared()
+        for item in self.bundle.objects:
+            self._look_at(item)
+
+    def _declared(self) -> None:
+        by_profile: dict[str, Autoscaler] = {"karpenter": "karpenter", "cluster-autoscaler": "cluster-autoscaler"}
+        name = by_profile.get(self.profile.autoscaler)
+        if name is not None:
+            self._autoscalers[name] = Evidence(f"the profile's autoscaler {name}")
+        if self.profile.node_health or self.profile.supervisor:
+            self._node_health = Evidence("the profile says so")
+
+    def _look_at(self, item: KubeObject) -> None:
+        key = (item.group, item.kind)
+        what = f"{item.kind} {item.name}".strip()
+        origin = Part.of(item.node).origin
+        if self.profile.autoscaler != "none":
+            if key in facts.KARPENTER_KINDS:
+                self._autoscalers.setdefault("karpenter", Evidence(what, origin))
+            if key in facts.AUTOSCALER_KINDS or self._scales_itself(item):
+                self._autoscalers.setdefault("cluster-autoscaler", Evidence(what, origin))
+        if key in facts.NODE_HEALTH_KINDS and self._node_health is None:
+            self._node_health = Evidence(what, origin)
+        if key in facts.MESH_KINDS:
+            self._mesh_kinds.append(item)
+        if item.is_a("apps", "Deployment", "DaemonSet"):
+            self._by_image(item, what)
+        elif item.is_a("policy", "PodDisruptionBudget"):
+            self._index(item, Part.of(item.node).at("spec", "selector", "matchLabels"))
+        elif item.is_a("", "Service"):
+            self._index(item, Part.of(item.node).at("spec", "selector"))
+        elif item.is_a("storage.k8s.io", "StorageClass"):
+            default = "the default of a StorageClass"
+            self._reclaim[item.name] = Part.of(item.node).string("reclaimPolicy", default="Delete", note=default)
+
+    @staticmethod
+    def _scales_itself(item: KubeObject) -> bool:
+        """A GKE node pool with autoscaling on."""
+        if item.kind not in ("ContainerNodePool", "NodePool") or not any(
+            one in item.group for one in ("google", "gcp")
+        ):
+            return False
+        spec = Part.of(item.node).at("spec")
+        return any(part.present for part in (spec.at("autoscaling"), spec.at("forProvider", "autoscaling")))
+
+    def _by_image(self, item: KubeObject, what: str) -> None:
+        for container in Part.of(item.node).at("spec", "template", "spec", "containers").items():
+            image = container.text("image") or ""
+            evidence = Evidence(what, container.at("image").origin)
+            if self.profile.autoscaler != "none":
+                if facts.matches(image, facts.AUTOSCALER_IMAGES):
+                    self._autoscalers.setdefault("cluster-autoscaler", evidence)
+                if facts.matches(image, facts.KARPENTER_IMAGES):
+                    self._autoscalers.setdefault("karpenter", evidence)
+            if self._node_health is None and facts.matches(image, facts.NODE_HEALTH_IMAGES):
+                self._node_health = evidence
+
+    def _index(self, item: KubeObject, selector: Part) -> None:
+        """Keep an object under the first label that it selects by."""
+        first = next(selector.entries(), None)
+        if first is not None:
+            self._selectors.setdefault((first[0], first[1].text() or ""), []).append(item)
+
+    # One workload
+
+    def of(self, workload: Workload, near: KubeObject | None) -> Surroundings:
+        """What stands around a workload; `near` is the object that it was read from (None: a script)."""
+        if near is None:
+            return Surroundings(self._autoscalers_of(workload), node_health=self._node_health)
+        namespace = near.namespace
+        labels = {role.name: self._pod_labels(workload, role, near) for role in workload.roles}
+        selected = self._selected(labels, namespace)
+        return Surroundings(
+            autoscalers=self._autoscalers_of(workload),
+            mesh=self._mesh(namespace, near),
+            node_health=self._node_health,
+            budgets=tuple(_budget(item, roles) for item, roles in selected if item.kind == "PodDisruptionBudget"),
+            priorities=tuple(self._priorities(workload, near)),
+            services=tuple(_service(item, roles) for item, roles in selected if item.kind == "Service"),
+            limits=tuple(self._limits(namespace)),
+            namespace_labels=self._namespace_labels(namespace, near),
+            reclaim_policies=self._reclaim,
+        )
+
+    def _autoscalers_of(self, workload: Workload) -> Mapping[Autoscaler, Evidence]:
+        """The bundle's evidence, and what the workload's own selectors and affinity show."""
+        found = dict(self._autoscalers)
+        if self.profile.autoscaler == "none":
+            return {}
+        for role in workload.roles:
+            keys: list[tuple[str, Setting[str] | None]] = list(role.pod.node_selector.items())
+            for term in affinity(role.pod).nodes:
+                keys.append((term.key, Unknown("", term.origin)))
+            for key, setting in keys:
+                origin = setting.origin if setting is not None else role.pod.origin
+                if facts.matches(key, facts.KARPENTER_KEYS):
+                    found.setdefault("karpenter", Evidence(f"node label {key}", origin))
+                elif facts.matches(key, facts.AUTOSCALER_KEYS):
+                    found.setdefault("cluster-autoscaler", Evidence(f"node label {key}", origin))
+        return found
+
+    def _pod_labels(self, workload: Workload, role: Role, near: KubeObject) -> dict[str, str]:
+        labels = {key: value.value for key, value in role.pod.labels.items() if isinstance(value, Set)}
+        names = {"name": near.name, "role": role.name, "role_lower": role.name.lower()}
+        for key, pattern in _CONTROLLER_LABELS.get(workload.subject.kind, ()):
+            labels.setdefault(key, pattern.format_map(names))
+        return labels
+
+    def _selected(
+        self, labels: Mapping[str, Mapping[str, str]], namespace: str
+    ) -> list[tuple[KubeObject, tuple[str, ...]]]:
+        """Objects whose selector matches pods of some roles, with those roles."""
+        found: dict[int, tuple[KubeObject, list[str]]] = {}
+        for role, own in labels.items():
+            for pair in own.items():
+                for item in self._selectors.get(pair, ()):
+                    if namespace and item.namespace and item.namespace != namespace:
+                        continue
+                    if _matches(item, own):
+                        found.setdefault(id(item), (item, []))[1].append(role)
+        return [(item, tuple(roles)) for item, roles in found.values()]
+
+    def _priorities(self, workload: Workload, near: KubeObject) -> Iterable[Priority]:
+        for role in workload.roles:
+            name = role.pod.fields.get("priorityClassName", Absent(role.pod.origin))
+            if isinstance(name, Absent):
+                continue
+            origin = name.origin or role.pod.origin
+            unknown = Unknown("the class is not in the given paths", origin)
+            value: Setting[int] = unknown
+            policy: Setting[str] = unknown
+            if isinstance(name, Set):
+                found = self.bundle.find("scheduling.k8s.io", "PriorityClass", name.value, None, near)
+                if found is not None and not isinstance(found, Unknown):
+                    part = Part.of(found.node, (Link(origin.place, "priorityClassName"),))
+                    value = part.integer("value")
+                    policy = part.string("preemptionPolicy", default="PreemptLowerPriority", note="the API's default")
+            yield Priority(role.name, name, value, policy, origin)
+
+    def _namespace_labels(self, namespace: str, near: KubeObject) -> Mapping[str, Setting[str]]:
+        if not namespace or placeholder(namespace):
+            return {}
+        found = self.bundle.find("", "Namespace", namespace, None, near)
+        if found is None or isinstance(found, Unknown):
+            return {}
+        return Part.of(found.node).texts("metadata", "labels")
+
+    def _mesh(self, namespace: str, near: KubeObject) -> Evidence | None:
+        labels = self._namespace_labels(namespace, near)
+        for key in ("istio-injection", "istio.io/rev"):
+            value = labels.get(key)
+            if isinstance(value, Set) and (value.value == "enabled" or key == "istio.io/rev"):
+                return Evidence(f"namespace label {key}: {value.value}", value.origin)
+        kubeflow = labels.get("app.kubernetes.io/part-of")
+        if isinstance(kubeflow, Set) and kubeflow.value == "kubeflow-profile":
+            return Evidence("a Kubeflow profile's namespace", kubeflow.origin)
+        for item in self._mesh_kinds:
+            own = item.name if item.kind == "Profile" else item.namespace
+            if own and own == namespace:
+                return Evidence(f"{item.kind} {item.name}", Part.of(item.node).origin)
+        return None
+
+    def _limits(self, namespace: str) -> Iterable[LimitDefaults]:
+        for item in self.bundle.by_kind("", "LimitRange"):
+            if namespace and item.namespace and item.namespace != namespace:
+                continue
+            for limit in Part.of(item.node).at("spec", "limits").items():
+                if limit.text("type") == "Container":
+                    yield LimitDefaults(limit.texts("default"), limit.texts("defaultRequest"), limit.origin)
+
+
+def _matches(item: KubeObject, labels: Mapping[str, str]) -> bool:
+    path = ("spec", "selector", "matchLabels") if item.kind == "PodDisruptionBudget" else ("spec", "selector")
+    selector = nodes.mapping(item.node, *path)
+    return selector is not None and all(
+        labels.get(entry.name) == (entry.value.text if isinstance(entry.value, nodes.Scalar) else None)
+        for entry in selector
+    )
+
+
+def _budget(item: KubeObject, roles: tuple[str, ...]) -> DisruptionBudget:
+    spec = Part.of(item.node).at("spec")
+    return DisruptionBudget(
+        item.name, roles, spec.string("minAvailable"), spec.string("maxUnavailable"), Part.of(item.node).origin
+    )
+
+
+def _service(item: KubeObject, roles: tuple[str, ...]) -> NetworkService:
+    spec = Part.of(item.node).at("spec")
+    address = spec.string("clusterIP")
+    headless: Setting[bool] = Unknown("its clusterIP is not known", spec.origin)
+    if isinstance(address, Set):
+        headless = Set(address.value == "None", address.origin)
+    elif isinstance(address, Absent):
+        headless = Set(False, address.origin)
+    ports = tuple(port.value for one in spec.at("ports").items() if isinstance(port := one.integer("port"), Set))
+    unready = spec.boolean("publishNotReadyAddresses", default=False, note="the API's default")
+    return NetworkService(item.name, roles, headless, unready, ports, Part.of(item.node).origin)

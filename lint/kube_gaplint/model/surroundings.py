@@ -1,0 +1,95 @@
+"""What the given paths say about the cluster around a workload.
+
+Only evidence that stands in the paths counts: an autoscaler that nobody wrote down is not known to be there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+from kube_gaplint.model.setting import Absent, Origin, Setting
+
+Autoscaler: TypeAlias = Literal["karpenter", "cluster-autoscaler"]
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """Something that shows a fact: what it is, in words, and where it stands (None: the profile says so)."""
+
+    what: str
+    origin: Origin | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DisruptionBudget:
+    """A PodDisruptionBudget that selects pods of the workload. Amounts as written: a number or a percentage."""
+
+    name: str
+    roles: tuple[str, ...]
+    min_available: Setting[str]
+    max_unavailable: Setting[str]
+    origin: Origin
+
+
+@dataclass(frozen=True, slots=True)
+class Priority:
+    """The PriorityClass of a role's pods. `value` and the rest are unknown where the class is not in the paths."""
+
+    role: str
+    name: Setting[str]
+    value: Setting[int]
+    preemption_policy: Setting[str]
+    origin: Origin
+    """Where the class is referred to."""
+
+
+@dataclass(frozen=True, slots=True)
+class NetworkService:
+    """A Service that selects pods of the workload."""
+
+    name: str
+    roles: tuple[str, ...]
+    headless: Setting[bool]
+    publishes_unready: Setting[bool]
+    ports: tuple[int, ...]
+    origin: Origin
+
+
+@dataclass(frozen=True, slots=True)
+class LimitDefaults:
+    """A LimitRange of the workload's namespace: defaults for containers by resource."""
+
+    defaults: Mapping[str, Setting[str]]
+    requests: Mapping[str, Setting[str]]
+    origin: Origin
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What stands around one workload. Empty fields: the paths say nothing of it."""
+
+    autoscalers: Mapping[Autoscaler, Evidence] = field(default_factory=dict)
+    mesh: Evidence | None = None
+    """A service mesh injects sidecars into the namespace's pods."""
+    node_health: Evidence | None = None
+    """Something in the paths watches nodes and takes bad ones out, or the profile says so."""
+    budgets: tuple[DisruptionBudget, ...] = ()
+    priorities: tuple[Priority, ...] = ()
+    services: tuple[NetworkService, ...] = ()
+    limits: tuple[LimitDefaults, ...] = ()
+    namespace_labels: Mapping[str, Setting[str]] = field(default_factory=dict)
+    reclaim_policies: Mapping[str, Setting[str]] = field(default_factory=dict)
+    """By StorageClass name, for the classes in the paths."""
+
+    def priority_of(self, role: str) -> Priority | None:
+        return next((priority for priority in self.priorities if priority.role == role), None)
+
+    def default_limit(self, resource: str) -> Setting[str] | None:
+        """The limit that a LimitRange gives to containers without one; None where no LimitRange speaks of it."""
+        for limit in self.limits:
+            found = limit.defaults.get(resource)
+            if found is not None and not isinstance(found, Absent):
+                return found
+        return None
