@@ -162,8 +162,24 @@ def test_variables_that_are_set() -> None:
         "LOOP": ("1", False, "repeated"),
         "NUMBER": (Unknown, False, "always"),
     }
-    assert {"SEEN", "ALSO", "AND"} <= facts.reads
+    assert facts.reads == {"SEEN", "ALSO", "AND"}
     assert facts.changes[0].place.text == 'os.environ["NCCL_DEBUG"] = "INFO"'
+
+
+def test_reads_of_the_environment() -> None:
+    facts = read(
+        """\
+        import os
+        seconds = int(os.environ.setdefault("USED", "5"))
+        os.environ.setdefault("GIVEN", "5")
+        del os.environ["REMOVED"]
+        env_int("HELPER", 900)
+        utils.get_from_env("OTHER")
+        set_env("SET", "1")
+        env_int(name)
+        """
+    )
+    assert facts.reads == {"USED", "HELPER", "OTHER"}
 
 
 def test_training_arguments() -> None:

@@ -18,7 +18,7 @@ from kube_gaplint.kinds.scheduling import (
     read_spread,
     read_tolerations,
 )
-from kube_gaplint.kinds.variables import environment_of, word_of
+from kube_gaplint.kinds.variables import environment_of, references_of, word_of
 from kube_gaplint.kinds.volumes import files_in, read_mounts, read_volumes
 from kube_gaplint.launch.start import start
 from kube_gaplint.model.command import Command, Word
@@ -197,6 +197,7 @@ class _ContainerReader:
             requests=requests,
             limits=limits,
             mounts=mounts,
+            refers=references_of(part),
             init=init,
             sidecar=init and part.text("restartPolicy") == "Always",
             fields=fields_of(part, _container_defaults(part)),

@@ -199,6 +199,25 @@ def _joined(pieces: list[str | Unknown]) -> list[str | Unknown]:
     return out
 
 
+_REFERENCE = re.compile(r"\$\(([A-Za-z_][A-Za-z0-9_]*)\)")
+_HANDED_ON = re.compile(r"\b([A-Za-z_][A-Za-z0-9_]*)=")
+
+
+def references_of(container: Part) -> frozenset[str]:
+    """Variables that a container's command, arguments and other variables make use of by `$(NAME)`; not those that
+    are only handed on under the same name (`-x NAME=$(NAME)`)."""
+    found: set[str] = set()
+    for part in (*container.at("command").items(), *container.at("args").items()):
+        if isinstance(part.node, Scalar) and "$(" in part.node.text:
+            text = part.node.text[:_LONGEST]
+            found.update(set(_REFERENCE.findall(text)) - set(_HANDED_ON.findall(text)))
+    for item in container.at("env").items():
+        value = item.at("value").node
+        if isinstance(value, Scalar) and "$(" in value.text:
+            found.update(set(_REFERENCE.findall(value.text[:_LONGEST])) - {item.text("name")})
+    return frozenset(found)
+
+
 def environment_of(
     container: Part,
     context: Context,
@@ -210,6 +229,7 @@ def environment_of(
     What a controller adds itself (`injected`) stands behind the manifest's own variables and wins over them.
     """
     variables: dict[str, Setting[str]] = {}
+    names: dict[str, Origin] = {}
     open_because = ""
     source_list = container.at("envFrom")
     if source_list.open_list:
@@ -228,8 +248,10 @@ def environment_of(
             continue
         so_far = Environment(home, variables, open_because)
         variables[name.value] = _value_of(item, so_far, context, template)
+        node = item.at("name").node
+        names[name.value] = name.origin if node is None else replace(name.origin, place=node.place)
     variables.update(injected)
-    return Environment(home, variables, open_because)
+    return Environment(home, variables, open_because, names)
 
 
 def _value_of(item: Part, so_far: Environment, context: Context, template: Part) -> Setting[str]:

@@ -95,6 +95,30 @@ def parses_arguments(node: Node) -> bool:
     return dotted(function).rsplit(".", 1)[-1] in {"parse_args", "parse_known_args", "parse_args_into_dataclasses"}
 
 
+def assigns(node: Node) -> bool:
+    """Whether an access to `os.environ` only sets or removes: the left of an assignment, `del`, a bare `setdefault`."""
+    parent = node.parent
+    if parent is None:
+        return False
+    if node.type == "call":
+        return parent.type == "expression_statement"
+    return parent.type == "delete_statement" or (
+        parent.type == "assignment" and parent.child_by_field_name("left") == node
+    )
+
+
+def helper_argument(node: Node) -> Node | None:
+    """The first argument of a function that gets something from the environment by its name; else None."""
+    if node.type != "call":
+        return None
+    name = dotted(node.child_by_field_name("function")).rpartition(".")[2].lower()
+    if "env" not in name or name.startswith(("set", "put", "unset", "del", "pop")):
+        return None
+    arguments = node.child_by_field_name("arguments")
+    given = arguments.named_children if arguments is not None else []
+    return given[0] if given and given[0].type == "string" else None
+
+
 _OPERATORS: dict[str, Callable[[float, float], float]] = {
     "+": operator.add,
     "-": operator.sub,
@@ -168,12 +192,16 @@ class Folder:
         return self._prefix(node, 0)[0]
 
     def note_read(self, node: Node) -> None:
-        """Note the environment variable that an expression reads, if it does: `os.environ["X"]`, `os.getenv("X")`."""
+        """Note the environment variable that an expression reads, if it does: `os.environ["X"]`, `os.getenv("X")`.
+
+        One that it only gives a value (`os.environ["X"] = "1"`, `os.environ.setdefault("X", "1")`) is none. A helper
+        that is called for the environment (`env_int("X", 5)`) reads it as well.
+        """
         read = self._environment_read(node)
-        if read is not None:
-            name = self.fold(read[0])
-            if isinstance(name, str):
-                self.reads.add(name)
+        named = read[0] if read is not None and not assigns(node) else helper_argument(node)
+        name = self.fold(named) if named is not None else None
+        if isinstance(name, str):
+            self.reads.add(name)
 
     # folding
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Final, Literal, TypeAlias
@@ -68,6 +68,8 @@ MAX_DEPTH: Final = 80
 
 _ASSIGNMENT: Final = re.compile(r"([A-Za-z_]\w*)(\[[^\]\n]*\])?(\+?)=")
 _CHANGED: Final = re.compile(r"([A-Za-z_]\w*)\s*(?:\+\+|--|(?:<<|>>|[-+*/%&|^])?=(?!=))|(?:\+\+|--)\s*([A-Za-z_]\w*)")
+_PASSED_ON: Final = re.compile(r"\b([A-Za-z_]\w*)=")
+_LOGGING: Final = frozenset(["echo", "printf", ":"])
 _DECLARING: Final = frozenset(["export", "declare", "typeset", "readonly", "local"])
 
 LOGIN_REASON: Final = "a login shell reads the image's profile"
@@ -204,6 +206,18 @@ class Walker:
             self.script.reads,
             given_because,
         )
+
+    @contextmanager
+    def handing_on(self, names: Container[str] | None) -> Iterator[None]:
+        """What is expanded meanwhile is no use of these names (`export X=${X:-1}`, `mpirun -x X=$X`); None: of any."""
+        reads = self.words.reads
+        self.words.reads = found = set[str]()
+        try:
+            yield
+        finally:
+            self.words.reads = reads
+            if names is not None:
+                reads.update(name for name in found if name not in names)
 
     # --- blocks ----------------------------------------------------------------------------------------------------
 
@@ -830,7 +844,7 @@ class Walker:
                 shell_builtins.declare(self, head, rest)
                 self.emit(self.plain(rest), redirects, statement, {})
                 return ""
-        expanded = [word for token in rest for word in self.words.words(token.start, token.end)]
+        expanded = self.expanded(rest, shown=not redirects)
         if not expanded:
             for token in assignments:
                 self.assign(token)
@@ -842,7 +856,8 @@ class Walker:
         for token in assignments:
             found = _ASSIGNMENT.match(text, token.start, token.end)
             if found is not None and not found.group(2) and text[found.end() : found.end() + 1] != "(":
-                value = self.words.value(found.end(), token.end)
+                with self.handing_on((found.group(1),)):
+                    value = self.words.value(found.end(), token.end)
                 prefix[found.group(1)] = (value, Origin(self.place(token.start, token.end)))
         name = expanded[0].known or ""
         while name in ("builtin", "command") and len(expanded) > 1 and not expanded[1].prefix.startswith("-"):
@@ -859,11 +874,23 @@ class Walker:
         self.emit(expanded, redirects, statement, prefix)
         return "exit" if name == "exec" and len(expanded) > 1 and not shell.silent else ""
 
+    def expanded(self, tokens: list[Token], *, shown: bool) -> list[Word]:
+        """The words of a command. `shown`: what `echo` prints goes to the log alone."""
+        text, shell = self.source.text, self.shell
+        head = text[tokens[0].start : tokens[0].end] if tokens else ""
+        logs = shown and head in _LOGGING and shell.pipeline[1] == 1 and not shell.silent
+        out: list[Word] = []
+        for token in tokens:
+            with self.handing_on(None if logs else _PASSED_ON.findall(text, token.start, token.end)):
+                out.extend(self.words.words(token.start, token.end))
+        return out
+
     def plain(self, tokens: list[Token]) -> list[Word]:
         """The words of a declaration as they are written: they are not split."""
         out: list[Word] = []
         for token in tokens:
-            atoms = list(flatten(self.words.value(token.start, token.end)))
+            with self.handing_on(_PASSED_ON.findall(self.source.text, token.start, token.end)):
+                atoms = list(flatten(self.words.value(token.start, token.end)))
             out.append(make_word(atoms, self.place(token.start, token.end)))
         return out
 
@@ -916,7 +943,8 @@ class Walker:
             hole = Hole(unknown, self.source, token.start, token.end, many=True)
             fresh = Variable(None, (Value([hole]),), False, Origin(place))
         else:
-            value = self.words.value(value_at, token.end)
+            with self.handing_on((name,)):
+                value = self.words.value(value_at, token.end)
             if plus:
                 old_value = before.scalar if before is not None else None
                 if before is None:

@@ -151,7 +151,8 @@ class Script:
     errors: list[Place] = field(default_factory=list)
     """Spans that the grammar did not understand."""
     reads: set[str] = field(default_factory=set)
-    """Names of the variables that the script expands."""
+    """Names of the variables that the script makes use of: not those that it only hands on under the same name
+    (`export X=${X:-1}`, `mpirun -x X=$X`) or prints (`echo $X`)."""
     unseen: list[Word] = field(default_factory=list)
     """Script files that it starts and that could not be read."""
     inner: list[Command] = field(default_factory=list)

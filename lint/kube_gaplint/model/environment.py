@@ -20,6 +20,8 @@ class Environment:
     home: Origin
     variables: Mapping[str, Setting[str]] = field(default_factory=dict)
     open_because: str = ""
+    names: Mapping[str, Origin] = field(default_factory=dict)
+    """Where the names of the variables of a manifest's `env` list stand."""
 
     def get(self, *names: str) -> Setting[str]:
         """The value of a variable; of several names (aliases), the first that is not absent."""

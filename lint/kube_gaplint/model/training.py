@@ -260,6 +260,12 @@ class TrainingProcess:
         """Its traffic surely or probably goes over something else than NCCL's own InfiniBand transport."""
         environment = self.environment
         if any(OTHER_FABRIC_VARIABLES.match(name) for name in environment):
+        disabled = self.environment.get("NCCL_IB_DISABLE")
+        return self.own_transport or (isinstance(disabled, Set) and disabled.value.strip() not in {"0", ""})
+
+    @property
+    def own_transport(self) -> bool:
+        """A network plugin (EFA, TCPX, GIB …) surely or probably stands in for NCCL's InfiniBand transport."""
             return True
         if any(OTHER_FABRIC_RESOURCES.match(name) for name in (*self.container.limits, *self.container.requests)):
             return True
@@ -267,10 +273,8 @@ class TrainingProcess:
             return True
         if not isinstance(environment.get("NCCL_NET_PLUGIN"), Absent):
             return True
-        net, disabled = environment.get("NCCL_NET"), environment.get("NCCL_IB_DISABLE")
-        if isinstance(net, Set) and net.value.upper() != "IB":
-            return True
-        return isinstance(disabled, Set) and disabled.value.strip() not in {"0", ""}
+        net = environment.get("NCCL_NET")
+        return isinstance(net, Set) and net.value.upper() != "IB"
 
     def launcher(self, *kinds: str) -> Launcher | None:
         """The innermost launcher of one of these kinds (of any kind without arguments)."""
