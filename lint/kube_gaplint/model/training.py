@@ -258,8 +258,6 @@ class TrainingProcess:
     @property
     def other_fabric(self) -> bool:
         """Its traffic surely or probably goes over something else than NCCL's own InfiniBand transport."""
-        environment = self.environment
-        if any(OTHER_FABRIC_VARIABLES.match(name) for name in environment):
         disabled = self.environment.get("NCCL_IB_DISABLE")
         return self.own_transport or (isinstance(disabled, Set) and disabled.value.strip() not in {"0", ""})
 
@@ -268,6 +266,8 @@ class TrainingProcess:
         """A network plugin (EFA, TCPX, GIB …) surely or probably stands in for NCCL's InfiniBand transport."""
             return True
         if any(OTHER_FABRIC_RESOURCES.match(name) for name in (*self.container.limits, *self.container.requests)):
+        environment = self.environment
+        if any(OTHER_FABRIC_VARIABLES.match(name) for name in environment):
             return True
         if any(name.startswith("networking.gke.io/") for name in self.role.pod.annotations):
             return True
