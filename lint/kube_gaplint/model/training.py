@@ -264,10 +264,10 @@ class TrainingProcess:
     @property
     def own_transport(self) -> bool:
         """A network plugin (EFA, TCPX, GIB …) surely or probably stands in for NCCL's InfiniBand transport."""
-            return True
-        if any(OTHER_FABRIC_RESOURCES.match(name) for name in (*self.container.limits, *self.container.requests)):
         environment = self.environment
         if any(OTHER_FABRIC_VARIABLES.match(name) for name in environment):
+            return True
+        if any(OTHER_FABRIC_RESOURCES.match(name) for name in (*self.container.limits, *self.container.requests)):
             return True
         if any(name.startswith("networking.gke.io/") for name in self.role.pod.annotations):
             return True
