@@ -200,7 +200,7 @@ def test_a_batch_script_in_a_literal_text() -> None:
         finding(SetVariable(header, "B", "2")),
         finding(AddOption(file.word("srun"), ("--kill-on-bad-exit=1", "--wait=60")), code="SLURM001"),
     )
-    assert result == text.replace("gpu:8\n", "gpu:8\n    export B=2\n    export A=1\n").replace(
+    assert result == text.replace("gpu:8\n", "gpu:8\n    export A=1\n    export B=2\n").replace(
         "srun ", "srun --kill-on-bad-exit=1 --wait=60 "
     )
 
@@ -365,7 +365,7 @@ def test_what_others_share_is_left_alone() -> None:
 
 def test_what_an_alias_repeats_is_left_alone() -> None:
     file = File("a: &x {b: 1}\nc: *x\nd: &s |\n  srun x\ne: *s\n")
-    assert reason(finding(SetKey(file.origin("a"), ("b",), 2)))
+    assert "alias" in reason(finding(SetKey(file.origin("a"), ("b",), 2)))
     assert "alias" in reason(finding(AddOption(file.word("srun"), ("-K",))))
 
 

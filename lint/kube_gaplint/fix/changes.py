@@ -37,6 +37,7 @@ from kube_gaplint.text.resolve import resolve_plain
 from kube_gaplint.text.source import Source, Span
 
 _SPOILS = "the file is written in a way that cannot be edited safely there"
+_REPEATED = "an alias repeats it, so that the fix would change other places as well"
 _RUNS_A_STRING = re.compile(r"-[A-Za-z]*c")
 _ASSIGNED = re.compile(r"([A-Za-z_]\w*)=")
 
@@ -161,6 +162,8 @@ def _node(origin: Origin, desk: Desk) -> tuple[OpenFile, Tree, Node] | None:
     if not file.is_yaml:
         return None
     tree, found = file.node(node)
+    if tree.repeated(found):
+        raise Refused(_REPEATED)
     return file, tree, found
 
 
@@ -184,7 +187,7 @@ def _variable_item(tree: Tree, node: Node) -> tuple[Mapping, Scalar] | None:
 
 def _made(file: OpenFile, tree: Tree, edits: list[Edit] | None, change: Callable[[Expected], None]) -> Draft:
     if edits is None:
-        raise Refused("an alias repeats it, or the file is written in a way that cannot be edited safely there")
+        raise Refused(_SPOILS)
     return Draft(file, tuple(edits), ((tree, change),))
 
 
@@ -253,7 +256,7 @@ def _in_container(file: OpenFile, tree: Tree, container: Mapping, values: dict[s
         return drafts or [Draft(file, ())]
     if isinstance(items, Sequence) and items.items:
         if own is not None and own.alias is not None:
-            raise Refused("its environment is an alias")
+            raise Refused(_REPEATED)
         edits: list[Edit] = []
         for item_data in missing:
             made = append_item(tree, items, item_data)
@@ -309,7 +312,7 @@ def _set_nested(
         below = None if entry is None else entry.value
         if entry is not None and isinstance(value, _Nested) and isinstance(below, Mapping):
             if entry.alias is not None:
-                raise Refused(f"`{name}` is an alias")
+                raise Refused(_REPEATED)
             if below.entries or below.merged:
                 _set_nested(tree, below, value, edits, changes)
                 continue
@@ -346,7 +349,9 @@ def _scalar_or_text(origin: Origin, desk: Desk) -> tuple[OpenFile, Tree, Node] |
     """As `_node`, but None also where the node is that of YAML inside a text: the text is edited then."""
     try:
         return _node(origin, desk)
-    except Refused:
+    except Refused as refused:
+        if refused.reason == _REPEATED:
+            raise
         return None
 
 
@@ -453,5 +458,5 @@ def _add_to_header(script: Script, span: Span, line: str) -> Draft:
     """Behind the #SBATCH block, or the `#!` line; before the first line of a script without either."""
     shown = script.file.text[span.start : span.end]
     if shown.lstrip().startswith("#"):
-        return script.add_line_after(span, line)
+        return script.add_line_after(span, line, behind="export ")
     return script.add_line_before(span, line)

@@ -80,16 +80,24 @@ class Script:
             [(Span(start, start), f"{blanks}{line}{newline}", f"{own}{line}\n")], anchor=start + len(blanks) - len(own)
         )
 
-    def add_line_after(self, span: Span, line: str) -> Draft:
-        """Add a line behind the one on which a span ends, indented as that one."""
+    def add_line_after(self, span: Span, line: str, behind: str = "") -> Draft:
+        """Add a line behind the one on which a span ends, indented as that one.
+
+        Lines that follow and begin with `behind` stay in front of it.
+        """
         self._wants_lines(span)
+        text = self.file.text
         start = self._line_start(span.end)
-        match = _LINE_END.match(self.file.text, span.end)
-        assert match is not None
-        end = match.end()
-        if self.file.text[end - 1 : end] == "\\":
-            raise Refused("the line before goes on")
         blanks = self._blanks(start)
+        end = self._line_end(span.end)
+        last = len(text) if self.scalar is None else self.scalar.span.end
+        while behind:
+            following = end + (2 if text[end : end + 2] == "\r\n" else 1)
+            if following >= last or not text.startswith(blanks + behind, following):
+                break
+            end = self._line_end(following)
+        if text[end - 1 : end] == "\\":
+            raise Refused("the line before goes on")
         own = blanks[self._indentation(start) :]
         newline = self.file.source.newline
         return self._draft([(Span(end, end), f"{newline}{blanks}{line}", f"\n{own}{line}")])
@@ -100,11 +108,10 @@ class Script:
         text = self.file.text
         start = self._line_start(span.start)
         blanks = self._blanks(start)
-        match = _LINE_END.match(text, span.end)
-        assert match is not None
-        alone = _ONLY_THIS.fullmatch(text, start + len(blanks), span.start) and not match[0].strip()
+        line_end = self._line_end(span.end)
+        alone = _ONLY_THIS.fullmatch(text, start + len(blanks), span.start) and not text[span.end : line_end].strip()
         if alone and not self._continues(start) and self._line_by_line:
-            end = match.end()
+            end = line_end
             end += 2 if text[end : end + 2] == "\r\n" else 1
             if end <= len(text):
                 inner = start + self._indentation(start)
@@ -133,6 +140,11 @@ class Script:
     def _line_start(self, offset: int) -> int:
         text = self.file.text
         return max(text.rfind("\n", 0, offset), text.rfind("\r", 0, offset)) + 1
+
+    def _line_end(self, offset: int) -> int:
+        match = _LINE_END.match(self.file.text, offset)
+        assert match is not None
+        return match.end()
 
     def _blanks(self, start: int) -> str:
         match = _BLANKS.match(self.file.text, start)
