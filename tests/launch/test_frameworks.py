@@ -580,3 +580,22 @@ def test_durations(text: str, expected: float | None) -> None:
 def test_every_import_that_a_row_knows_is_a_known_package() -> None:
     tops = {name.split(".", 1)[0] for row in FRAMEWORKS for name in row.recognition.imports}
     assert tops <= KNOWN_PACKAGES
+
+
+def test_retention_by_another_rule_than_a_count() -> None:
+    assert (
+        value(read("python pretrain_gpt.py --save /c --save-interval 5 --save-retain-interval 100").settings.retention)
+        == "?"
+    )
+
+
+def test_horovod_stalls() -> None:
+    found = read("horovodrun -np 2 --stall-check-shutdown-time-seconds 600 python t.py").settings
+    assert value(found.extra["stall-shutdown"]) == "600"
+    assert value(read("horovodrun -np 2 python t.py").settings.extra["stall-shutdown"]) == "0"
+    assert value(found.timeout) == "?"
+
+
+def test_copies_in_memory_by_convention() -> None:
+    assert value(read("hyperpodrun t.py --in_memory_checkpointing_freq=10").settings.in_memory) is True
+    assert value(read("hyperpodrun t.py").settings.in_memory) == "?"

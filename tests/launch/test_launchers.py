@@ -334,3 +334,9 @@ def test_wrappers_and_scripts_behind_a_launcher() -> None:
     seen = peeled("srun bash /opt/run.sh --lr 3", look_up={"/opt/run.sh": "deepspeed t.py $@\n"})
     assert (seen.program, [each.kind for each in seen.launchers]) == ("t.py", ["srun", "deepspeed"])
     assert seen.words[1].known == "3"
+
+
+def test_horovodrun_hands_its_options_on() -> None:
+    found = peeled("horovodrun -np 2 --stall-check-shutdown-time-seconds 600 --no-stall-check python t.py")
+    assert value(found.environment.get("HOROVOD_STALL_SHUTDOWN_TIME_SECONDS")) == "600"
+    assert value(found.environment.get("HOROVOD_STALL_CHECK_DISABLE")) == "1"

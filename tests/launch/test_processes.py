@@ -226,3 +226,9 @@ def test_a_visible_program_outweighs_unseen_ones() -> None:
 def test_a_long_script_is_bounded() -> None:
     text = "".join(f"torchrun train.py --seed {seed}\n" for seed in range(100))
     assert 1 <= len(of(text)) <= 16
+
+
+def test_names_that_visible_scripts_read() -> None:
+    code = "import os, torch\nos.environ['NCCL_A']\nimport torch.distributed\n"
+    (process,) = of("torchrun /c.py --x ${NCCL_B:-3}\ntrue\n", {"/c.py": code})
+    assert {"NCCL_A", "NCCL_B"} <= process.reads

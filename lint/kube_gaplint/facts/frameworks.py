@@ -19,6 +19,7 @@ everything that could set the key was seen.
 | weights-only | checkpoints hold no optimizer state: they cannot be resumed |
 | max-failures | worker failures that the framework itself survives (Ray Train) |
 | flight-recorder-buffer, flight-recorder-path | what the framework sets of torch's flight recorder by itself |
+| heartbeats | the program reports its progress to a launcher that watches it (NVRx) |
 | init-timeout | the process group's timeout until the first step is done, in seconds |
 | stall-shutdown | seconds after which Horovod ends a stalled run; 0 never |
 | save-on-each-node | every node writes the whole output by itself |
@@ -181,7 +182,8 @@ class FrameworkFacts:
     title: str
     source: str
     recognition: Recognition
-    runtime: Literal["torch", "jax", "tensorflow"] = "torch"
+    runtime: Literal["torch", "jax", "any"] = "torch"
+    """What does the collectives; "any": it sits on top of several."""
     visible: bool = True
     config: ConfigSource = field(default_factory=ConfigSource)
     flags: str = ""
@@ -199,6 +201,8 @@ class FrameworkFacts:
     retention: tuple[Amount, ...] = ()
     retention_default: int | None = None
     """None: all checkpoints are kept."""
+    retention_other: tuple[str, ...] = ()
+    """Options that thin checkpoints out by another rule than a count."""
     resume: Resume | None = None
     timeout: Timeout = field(default_factory=Timeout)
     asynchronous: Switch | None = None
@@ -234,6 +238,8 @@ _MEGATRON_EXTRA: Mapping[str, tuple[str, ...]] = {
     "data-workers": ("num-workers",),
     "in-process-recovery": ("inprocess-restart",),
     "flight-recorder-path": ("flight-recorder-dump-path",),
+    "flight-recorder-buffer": ("flight-recorder-trace-buffer-size",),
+    "heartbeats": ("enable-ft-package",),
     "micro-batch": ("micro-batch-size",),
     "rerun-mode": ("rerun-mode",),
     "exit-on-missing-checkpoint": ("exit-on-missing-checkpoint",),
@@ -289,6 +295,7 @@ FRAMEWORKS: tuple[FrameworkFacts, ...] = (
             Amount(("train-tokens",), "tokens"),
         ),
         retention=(Amount(("most-recent-k",), "steps"),),
+        retention_other=("save-retain-interval",),
         resume=Resume("same-path", ("load",), note="Megatron loads only what --load names"),
         timeout=Timeout(
             (
@@ -910,6 +917,7 @@ FRAMEWORKS: tuple[FrameworkFacts, ...] = (
             1800.0,
             "default_pg_timeout of 30 minutes",
         ),
+        signal_save=Switch((), default=None, note="on Slurm, Lightning saves and requeues on SIGUSR1"),
         extra={"weights-only": ("ModelCheckpoint(save_weights_only)",)},
     ),
     FrameworkFacts(
@@ -932,6 +940,7 @@ FRAMEWORKS: tuple[FrameworkFacts, ...] = (
         title="Horovod",
         source="horovod/horovod runner/launch.py, common/common.h @2626dc87",
         recognition=Recognition(weak_launchers=("horovodrun",), imports=("horovod",), variables=("HOROVOD_*",)),
+        runtime="any",
         visible=False,
         timeout=Timeout((), None, "Horovod has no collective timeout"),
         extra={"stall-shutdown": ("$HOROVOD_STALL_SHUTDOWN_TIME_SECONDS",)},
@@ -972,6 +981,9 @@ class Conventions:
     total: tuple[str, ...]
     retention: tuple[str, ...]
     resume: tuple[str, ...]
+    in_memory: tuple[str, ...]
+    """Options that ask for frequent copies in memory or on local disks."""
+    samples_per_step: tuple[str, ...]
     variables: tuple[str, ...]
     """Environment variables that hold the save path of a script whose text is not seen."""
     extra: Mapping[str, tuple[str, ...]]
@@ -1012,6 +1024,8 @@ CONVENTIONS = Conventions(
     ),
     resume=("resume", "auto-resume", "autoresume", "resume-from-checkpoint", "resume-training", "resume-mode",
             "trainer.resume-mode", "resume-if-exists", "continue-training"),
+    in_memory=("in-memory-checkpointing-freq", "non-persistent-save-interval", "local-checkpoint-interval"),
+    samples_per_step=("global-batch-size", "global-train-batch-size"),
     variables=("CHECKPOINT_DIR", "CHECKPOINT_PATH", "CKPT_DIR", "CKPT_PATH", "SAVE_DIR", "SAVE_PATH"),
     extra={
         "tensor-parallel": ("tensor-model-parallel-size", "tensor-parallel-size", "tp-size", "tp-degree", "tp"),

@@ -266,25 +266,18 @@ LAUNCHERS: tuple[LauncherFacts, ...] = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class AgentExport:
-    """What an elastic agent does with the async-error variable, from one torch release on."""
-
-    since: tuple[int, ...]
-    variable: str
-    overwrites: bool
-    """Whether the agent writes over the user's value."""
-
-
 ASYNC_ERROR_NAMES = ("TORCH_NCCL_ASYNC_ERROR_HANDLING", "NCCL_ASYNC_ERROR_HANDLING")
 """The new name, which wins in torch 2.2 and later, and the old one."""
 
-AGENT_EXPORTS: tuple[AgentExport, ...] = (
-    # torch/distributed/elastic/agent/server/local_elastic_agent.py in each release's wheel; PR pytorch#73982.
-    AgentExport((1, 9), "NCCL_ASYNC_ERROR_HANDLING", overwrites=True),
-    AgentExport((1, 12), "NCCL_ASYNC_ERROR_HANDLING", overwrites=False),
-    AgentExport((2, 2), "TORCH_NCCL_ASYNC_ERROR_HANDLING", overwrites=False),
-)
+HOROVOD_VARIABLES: Mapping[str, str] = {
+    # horovod/horovod runner/common/util/config_parser.py @2626dc87
+    "stall-check-warning-time-seconds": "HOROVOD_STALL_CHECK_TIME_SECONDS",
+    "stall-check-shutdown-time-seconds": "HOROVOD_STALL_SHUTDOWN_TIME_SECONDS",
+    "gloo-timeout-seconds": "HOROVOD_GLOO_TIMEOUT_SECONDS",
+    "elastic-timeout": "HOROVOD_ELASTIC_TIMEOUT",
+    "log-level": "HOROVOD_LOG_LEVEL",
+}
+"""horovodrun's options that it hands to the processes as variables."""
 
 RANK_VARIABLES = (
     "RANK", "LOCAL_RANK", "GROUP_RANK", "ROLE_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "GROUP_WORLD_SIZE",

@@ -583,9 +583,9 @@ class _Reader:
     def _in_memory(self) -> Setting[bool]:
         look = self.look
         switches = self.facts.in_memory if self.facts is not None else ()
-        given = look.given(("in-memory-checkpointing-freq",))
+        given = look.given(CONVENTIONS.in_memory) if self.facts is None or not self.facts.visible else None
         if given is not None and isinstance(given[1], Set):
-            return Set(True, given[1].origin)
+            return Set(given[1].value.strip().lower() not in _FALSE, given[1].origin)
         unknown: Unknown | None = None
         for switch in switches:
             found = self._switch(switch)
@@ -600,13 +600,13 @@ class _Reader:
 
     def _signal_save(self) -> Setting[bool]:
         script = self.look.script
-        found = self._switch(self.facts.signal_save) if self.facts is not None and self.facts.signal_save else None
-        if isinstance(found, Set) and (found.value or script is None or script.handles_stop is None):
-            return found
-        if script is not None and script.handles_stop is not None:
-            return script.handles_stop
-        if found is not None:
-            return found
+        handles = script.handles_stop if script is not None else None
+        if isinstance(handles, Set) and handles.value:
+            return handles
+        if self.facts is not None and self.facts.signal_save is not None:
+            return self._switch(self.facts.signal_save)
+        if handles is not None:
+            return handles
         missing = self.look.missing(())
         return missing if isinstance(missing, Unknown) else Unknown("not known of this program", self.look.home)
 
@@ -638,6 +638,9 @@ class _Reader:
                 return _count(mapped(found[1], lambda text: quantity(text, "steps")))
         if facts is None or not facts.retention:
             return look.missing(())
+        other = look.given(facts.retention_other)
+        if other is not None:
+            return Unknown(f"--{other[0]} thins them out", other[1].origin)
         given = look.given([key for amount in facts.retention for key in amount.keys])
         value = self._amount(facts.retention)
         if isinstance(value, Absent) and given is not None and isinstance(given[1], Set):
@@ -672,12 +675,10 @@ class _Reader:
         if isinstance(missing, Unknown):
             return missing
         if facts.runtime != "torch":
-            return Unknown(f"{facts.title} has no process group of torch", look.home)
+            return Unknown(timeout.note or f"{facts.title} has no process group of torch", look.home)
         if timeout.seconds is not None:
             note = f"{facts.title}'s default: {timeout.note}"
             return Set(timeout.seconds, Origin(look.home.place, "default", note))
-        if facts.name == "horovod":
-            return Unknown(timeout.note, look.home)
         if isinstance(self.torch, Set):
             defaults = torch_facts.defaults(self.torch.value)
             if defaults is not None:
@@ -695,9 +696,7 @@ class _Reader:
         return Unknown("it is no time", found.origin) if seconds is None else Set(seconds, found.origin)
 
     def _samples(self) -> Setting[float]:
-        keys = (
-            self.facts.samples_per_step if self.facts is not None else ("global-batch-size", "global-train-batch-size")
-        )
+        keys = self.facts.samples_per_step if self.facts is not None else CONVENTIONS.samples_per_step
         if not keys:
             return self.look.missing(())
         value = self._amount((Amount(keys, "samples"),))

@@ -52,6 +52,7 @@ class _Candidate:
     script: ScriptFacts | None
     environment: Environment
     understood: Understood | None
+    reads: frozenset[str] = frozenset()
 
 
 def training_processes(
@@ -123,7 +124,7 @@ class _Reader:
         for peeled in peel_all(command, files=self.files, torch_of=self._torch_of):
             if _is_no_training(peeled):
                 continue
-            script, environment = self._script(peeled)
+            script, environment, reads = self._script(peeled)
             if peeled.form == "inline" and (script is None or not _trains(script)):
                 continue
             understood = None
@@ -135,20 +136,20 @@ class _Reader:
                     script=script,
                     torch=self._torch_of(image),
                 )
-            out.append(_Candidate(peeled, _rank(peeled, understood), script, environment, understood))
+            out.append(_Candidate(peeled, _rank(peeled, understood), script, environment, understood, reads))
         return out
 
-    def _script(self, peeled: Peeled) -> tuple[ScriptFacts | None, Environment]:
-        """The program's own text, where it is visible, and the environment after what it sets itself."""
+    def _script(self, peeled: Peeled) -> tuple[ScriptFacts | None, Environment, frozenset[str]]:
+        """The program's own text, where it is visible; the environment after what it sets itself; what it reads."""
         text = self._text(peeled)
         if text is None or not peeled.interpreted:
-            return None, peeled.environment
+            return None, peeled.environment, frozenset()
         from kube_gaplint.launch.python import read_python
         from kube_gaplint.launch.script_facts import changed_environment, script_facts
 
         options = parse_options(peeled.words, Origin(peeled.command.place))
         facts = read_python(text, options, peeled.environment)
-        return script_facts(facts), changed_environment(peeled.environment, facts)
+        return script_facts(facts), changed_environment(peeled.environment, facts), frozenset(facts.reads)
 
     def _text(self, peeled: Peeled) -> PlacedText | None:
         if peeled.form == "script":
@@ -195,6 +196,7 @@ class _Reader:
             nccl=nccl,
             uses_torch=_uses_torch(uses, candidate),
             opaque_because=opaque,
+            reads=candidate.reads | self._shell_reads(),
             origin=Origin(peeled.command.place),
         )
 
@@ -223,8 +225,12 @@ class _Reader:
             nccl=nccl,
             uses_torch=uses,
             opaque_because=reason,
+            reads=self._shell_reads(),
             origin=origin,
         )
+
+    def _shell_reads(self) -> frozenset[str]:
+        return frozenset(name for script in self.container.scripts for name in script.reads)
 
     def _where(self, candidate: _Candidate) -> tuple[Role, Container, Environment]:
         """The role whose pods the processes run in. A launcher's pod starts them in the workers' pods: what is mounted
@@ -323,10 +329,11 @@ def _uses_torch(uses: Setting[bool], candidate: _Candidate) -> Setting[bool]:
     understood, peeled = candidate.understood, candidate.peeled
     framework = understood.framework if understood is not None else None
     if understood is not None and understood.facts is not None and framework is not None:
+        if understood.facts.runtime == "any":
+            return uses
         if understood.facts.runtime != "torch":
             return Set(False, framework.evidence)
-        if framework.name != "horovod":
-            return Set(True, framework.evidence)
+        return Set(True, framework.evidence)
     for launcher in peeled.launchers:
         if launcher.kind in DISTRIBUTED - {"horovodrun"}:
             return Set(True, launcher.origin)

@@ -195,6 +195,8 @@ class TrainingProcess:
     uses_torch: Setting[bool]
     opaque_because: str = ""
     """Not empty where the program's text and options do not tell what it does (a wrapper, a binary)."""
+    reads: frozenset[str] = frozenset()
+    """Environment variables that the visible scripts read by name themselves: private names are no misspelt ones."""
     origin: Origin = field(kw_only=True)
 
     @property

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from kube_gaplint.facts.launchers import AGENT_EXPORTS, ASYNC_ERROR_NAMES, RANK_VARIABLES
+from kube_gaplint.facts.launchers import ASYNC_ERROR_NAMES, RANK_VARIABLES
+from kube_gaplint.facts.torch import torchrun_async_variable, torchrun_overwrites_async
 from kube_gaplint.launch.launchers.base import (
     Call,
     Layer,
@@ -104,12 +105,12 @@ def agent_exports(
     new, old = ASYNC_ERROR_NAMES
     note = f"{title}'s agent sets it"
     if isinstance(torch, Set):
-        rule = next((row for row in reversed(AGENT_EXPORTS) if torch.value >= row.since), None)
-        if rule is None:
+        variable = torchrun_async_variable(torch.value)
+        if not variable:
             return {}
-        if not rule.overwrites and not isinstance(environment.get(rule.variable), Absent):
+        if not torchrun_overwrites_async(torch.value) and not isinstance(environment.get(variable), Absent):
             return {}
-        return {rule.variable: injected("1", origin, note)}
+        return {variable: injected("1", origin, note)}
     values = {name: environment.get(name) for name in ASYNC_ERROR_NAMES}
     out: dict[str, Setting[str]] = {}
     if isinstance(values[new], Absent):

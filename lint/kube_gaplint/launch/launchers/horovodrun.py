@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from kube_gaplint.launch.launchers.base import Call, Layer, default, make_launcher, spec_of, whole_number
+from kube_gaplint.facts.launchers import HOROVOD_VARIABLES
+from kube_gaplint.launch.launchers.base import Call, Layer, default, injected, make_launcher, spec_of, whole_number
 from kube_gaplint.launch.options import parse_launcher
 from kube_gaplint.model.setting import Set, Setting, Unknown
 
@@ -23,11 +24,19 @@ def read(call: Call) -> Layer:
         nodes = Unknown("elastic: the hosts come from a script", call.origin)
     elif found is None:
         elastic = Unknown(options.open_because, call.origin)
+    exports: dict[str, Setting[str]] = {}
+    for option, variable in HOROVOD_VARIABLES.items():
+        given = options.find(option)
+        if given is not None:
+            exports[variable] = given.value
+    if options.has("no-stall-check"):
+        exports["HOROVOD_STALL_CHECK_DISABLE"] = injected("1", call.origin, "--no-stall-check")
     launcher = make_launcher(
         call,
         options,
         nodes=nodes,
         max_restarts=whole_number(options.get("reset-limit")),
         elastic=elastic,
+        exports=exports,
     )
-    return Layer(launcher, parsed.rest, call.environment, "command")
+    return Layer(launcher, parsed.rest, call.environment.over(exports), "command")
