@@ -1,15 +1,25 @@
 """Shell scripts, read symbolically: what they run, with which words and environment. Nothing is executed.
 
-The parts: `shell_tokens` cuts words, `shell_tree` gives structure (tree-sitter), `shell_words` expands, `shell_state`
-holds variables, `shell_walk` follows control flow, `shell_calls` knows wrappers and how shells are started.
+The parts, each knowing only those before it:
+
+    shell_text        ropes: text whose characters know where they were written
+    shell_reader      where quotes, brackets and words end; shell_tokens: tokens and the skeleton for the grammar
+    shell_tree        statements, by tree-sitter's bash grammar over the skeleton
+    shell_state       variables, options, functions, with branches that can be taken back and merged
+    shell_words       expansion of words, shell_parameters: of what `$` begins, into shell_sinks
+    shell_calls       wrappers (`exec numactl …`), and how a shell is started
+    shell_walk        control flow, with shell_flow (branches), shell_loops, shell_builtins, shell_files
+                      (redirections) and shell_emit (commands, nested scripts)
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from kube_gaplint.launch.shell_state import Budget
-from kube_gaplint.launch.shell_walk import Files, login_environment, no_files, read, shebang
+from kube_gaplint.launch.shell_calls import Invocation
+from kube_gaplint.launch.shell_emit import read, shebang
+from kube_gaplint.launch.shell_process import Files, login_environment, no_files
+from kube_gaplint.launch.shell_sinks import Budget
 from kube_gaplint.model.command import Script, Word
 from kube_gaplint.model.environment import Environment
 from kube_gaplint.model.setting import Setting
@@ -46,15 +56,15 @@ def read_script(
     if not shell:
         shell, found = shebang(text.text)
         switched = {**found, **switched}
-    return read(
+    call = Invocation(shell, "file", None, zero, arguments, switched)
+    script = read(
         text,
         environment,
-        shell=shell,
-        arguments=arguments,
-        zero=zero,
+        call,
         files=files,
-        options=switched,
-        parent=parent,
         budget=budget or Budget(),
+        parent=parent,
         directory=directory,
     )
+    script.form = ""
+    return script

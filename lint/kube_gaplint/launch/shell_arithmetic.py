@@ -9,7 +9,19 @@ from typing import Final
 _TOKEN: Final = re.compile(
     r"\s*(?:(\d+#[0-9A-Za-z]+|0[xX][0-9A-Fa-f]+|\d+)|\$?\{?([A-Za-z_]\w*|(?<=[${])\d+)\}?|(\*\*|<<|>>|<=|>=|==|!=|&&|\|\||[-+*/%<>&|^!~?:()]))"
 )
-_LEVELS: Final = [["||"], ["&&"], ["|"], ["^"], ["&"], ["==", "!="], ["<", ">", "<=", ">="], ["<<", ">>"], ["+", "-"], ["*", "/", "%"]]  # fmt: skip
+_LEVELS: Final = (
+    ("||",),
+    ("&&",),
+    ("|",),
+    ("^",),
+    ("&",),
+    ("==", "!="),
+    ("<", ">", "<=", ">="),
+    ("<<", ">>"),
+    ("+", "-"),
+    ("*", "/", "%"),
+)
+"""Binary operators, loosest first."""
 _LEVEL: Final = {operator: level for level, row in enumerate(_LEVELS) for operator in row}
 MAX_DEPTH: Final = 60
 
@@ -151,7 +163,7 @@ def transform(text: str, operator: str, argument: str, quoted: bool, number: Cal
         if operator == ",,":
             return text.lower()
         return text[:1].upper() + text[1:] if operator == "^" else text[:1].lower() + text[1:]
-    if len(text) > 4096 or len(argument) > 256:
+    if len(text) > 1024 or len(argument) > 128:
         return None
     if operator == ":":
         pieces = argument.split(":")

@@ -7,22 +7,26 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, TypeAlias
 
+from kube_gaplint.launch import shell_emit, shell_files
+from kube_gaplint.launch.shell_flow import ASSIGNMENT, CHANGED
+from kube_gaplint.launch.shell_parameters import arguments, why_unknown
+from kube_gaplint.launch.shell_process import Flow
 from kube_gaplint.launch.shell_state import ARGUMENTS, DIRECTORY, Variable
-from kube_gaplint.launch.shell_text import Hole, Value, word_parts
+from kube_gaplint.launch.shell_text import Hole, Value, word_value
 from kube_gaplint.launch.shell_tokens import Token
 from kube_gaplint.launch.shell_tree import Simple
 from kube_gaplint.model.command import Word
 from kube_gaplint.model.setting import Origin, Unknown
 
 if TYPE_CHECKING:
-    from kube_gaplint.launch.shell_walk import Flow, Walker
+    from kube_gaplint.launch.shell_walk import Walker
 
-Builtin: TypeAlias = "Callable[[Walker, list[Word], Simple, list[Token]], Flow | None]"
-
+DECLARING: Final = frozenset(["export", "declare", "typeset", "readonly", "local"])
+"""Builtins whose arguments are assignments, which are not split."""
 _NAME: Final = re.compile(r"[A-Za-z_]\w*")
 _OPTIONS: Final = {"e": "errexit", "a": "allexport", "x": "xtrace", "u": "nounset"}
 _SIGNALS: Final = {
@@ -37,33 +41,53 @@ _SIGNALS: Final = {
 }
 
 
-def declare(walker: Walker, name: str, tokens: list[Token]) -> None:
-    """`export`, `declare`, `typeset`, `readonly`, `local` with their assignments, which are not split."""
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A builtin as it is called."""
+
+    walker: Walker
+    words: list[Word]
+    statement: Simple
+    redirects: list[Token]
+
+    def unknown(self, reason: str, word: Word, many: bool = False) -> Value:
+        """A value that only a run would tell."""
+        hole = Hole(
+            Unknown(reason, Origin(word.place)), self.walker.source, self.statement.start, self.statement.end, many
+        )
+        return Value([hole])
+
+
+Builtin: TypeAlias = "Callable[[Call], Flow | None]"
+
+
+def declare(walker: Walker, name: str, tokens: Sequence[Token]) -> list[Word]:
+    """`export`, `declare`, `typeset`, `readonly`, `local` with their assignments; gives the words of the command."""
     text = walker.source.text
-    state = walker.shell.state
+    out = walker.words.words(tokens[0].start, tokens[0].end)
     export: bool | None = True if name == "export" else None
     local = name == "local" or (name in ("declare", "typeset") and bool(walker.shell.calls))
-    array = False
+    array = functions = False
     for token in tokens[1:]:
         raw = text[token.start : token.end]
-        if raw[:1] in "-+" and len(raw) > 1:
-            if raw.startswith("-") and "x" in raw:
-                export = True
-            elif (raw.startswith("+") and "x" in raw) or (name == "export" and raw == "-n"):
+        if ASSIGNMENT.match(raw):
+            out.append(walker.assign(token, export, local))
+            continue
+        words = walker.words.words(token.start, token.end)
+        out.extend(words)
+        if raw[:1] in ("-", "+") and len(raw) > 1:
+            on = raw[0] == "-"
+            if "x" in raw:
+                export = on
+            if name == "export" and "n" in raw:
                 export = False
-            array = array or (raw.startswith("-") and ("a" in raw or "A" in raw))
-            if raw.startswith("-") and "f" in raw:
-                return
-            if "g" in raw:
-                local = False
-            continue
-        found = re.match(r"([A-Za-z_]\w*)(\[[^\]\n]*\])?\+?=", raw)
-        if found is not None:
-            walker.assign(token, export, local)
-            continue
-        for word in walker.words.words(token.start, token.end):
-            _declare_word(walker, word, export, local, array)
-    del state
+            array = array or (on and ("a" in raw or "A" in raw))
+            functions = functions or (on and ("f" in raw or "F" in raw or "p" in raw))
+            local = local and "g" not in raw
+        elif not functions:
+            for word in words:
+                _declare_word(walker, word, export, local, array)
+    return out
 
 
 def _declare_word(walker: Walker, word: Word, export: bool | None, local: bool, array: bool) -> None:
@@ -72,8 +96,8 @@ def _declare_word(walker: Walker, word: Word, export: bool | None, local: bool, 
     prefix = word.prefix
     assignment = re.match(r"([A-Za-z_]\w*)=", prefix)
     if assignment is not None:
-        parts = word_parts(word.from_offset(assignment.end()))
-        state.assign(assignment.group(1), Variable(Value(parts), None, export, Origin(word.place)))
+        value = word_value(word.from_offset(assignment.end()))
+        state.assign(assignment.group(1), Variable(value, None, export, Origin(word.place)))
         return
     name = word.known
     if name is None:
@@ -92,7 +116,7 @@ def _declare_word(walker: Walker, word: Word, export: bool | None, local: bool, 
         if array:
             state.assign(name, Variable(None, (), False, Origin(word.place)))
         elif export:
-            reason = walker.words.why_unknown(name)
+            reason = why_unknown(walker.words, name)
             place = word.place
             hole = Hole(Unknown(reason, Origin(place)), walker.source, 0, 0)
             state.assign(name, Variable(Value([hole]), None, True, Origin(place)))
@@ -101,182 +125,145 @@ def _declare_word(walker: Walker, word: Word, export: bool | None, local: bool, 
         state.assign(name, replace(before, exported=export))
 
 
-def _set(walker: Walker, words: list[Word], statement: Simple, redirects: list[Token]) -> Flow | None:
-    state = walker.shell.state
+def _set(call: Call) -> None:
+    words, state = call.words, call.walker.shell.state
     at = 1
     while at < len(words):
         text = words[at].known
-        if text is None:
+        if text is None or text[:1] not in ("-", "+") or text in ("--", "-"):
             break
-        if text in ("--", "-"):
-            at += 1
-            if text == "--" or at < len(words):
-                state.put(ARGUMENTS, [Value(word_parts(word)) for word in words[at:]])
-            return None
-        if text[:1] not in "-+" or len(text) < 2:
-            break
-        on = text[0] == "-"
-        place = words[at].place
+        on, place = text[0] == "-", words[at].place
         at += 1
         for letter in text[1:]:
             if letter == "o" and at < len(words):
-                name = words[at].known
-                if name is not None:
-                    state.set_option(name, on, place)
+                state.set_option(words[at].known or "", on, place)
                 at += 1
             elif letter in _OPTIONS:
                 state.set_option(_OPTIONS[letter], on, place)
     if at < len(words):
-        state.put(ARGUMENTS, [Value(word_parts(word)) for word in words[at:]])
-    return None
+        rest = words[at + 1 :] if words[at].known == "--" else words[at:]
+        state.put(ARGUMENTS, [word_value(word) for word in rest])
 
 
-def _shift(walker: Walker, words: list[Word], statement: Simple, redirects: list[Token]) -> Flow | None:
-    state = walker.shell.state
-    arguments = walker.words.arguments()
-    count = words[1].known if len(words) > 1 else "1"
-    if arguments is not None:
-        many = any(isinstance(part, Hole) and part.many for value in arguments for part in value.parts)
-        if count is not None and count.isdigit() and not many:
-            state.put(ARGUMENTS, arguments[int(count[:6]) :])
-        else:
-            state.put(ARGUMENTS, None)
-    return None
+def _shift(call: Call) -> None:
+    given = arguments(call.walker.words)
+    count = call.words[1].known if len(call.words) > 1 else "1"
+    known = given is not None and count is not None and count.isdigit() and not any(value.many for value in given)
+    call.walker.shell.state.put(ARGUMENTS, given[int((count or "0")[:6]) :] if known and given is not None else None)
 
 
-def _unset(walker: Walker, words: list[Word], statement: Simple, redirects: list[Token]) -> Flow | None:
+def _unset(call: Call) -> None:
+    state = call.walker.shell.state
     functions = False
-    for word in words[1:]:
-        name = word.known
-        if name is None:
-            continue
+    for word in call.words[1:]:
+        name = word.known or ""
         if name.startswith("-"):
             functions = "f" in name
         elif functions:
-            walker.shell.state.put(("function", name), None)
+            state.put(("function", name), None)
         elif _NAME.fullmatch(name):
-            walker.shell.state.assign(name, Variable(None, None, False, Origin(word.place)))
-    return None
+            state.assign(name, Variable(None, None, False, Origin(word.place)))
 
 
-def _cd(walker: Walker, words: list[Word], statement: Simple, redirects: list[Token]) -> Flow | None:
-    state = walker.shell.state
-    targets = [word for word in words[1:] if word.known not in ("-L", "-P", "-e", "--")]
-    path = targets[0].known if targets else None
-    if path is not None and path != "-" and path.startswith("/"):
+def _cd(call: Call) -> None:
+    state = call.walker.shell.state
+    targets = [word for word in call.words[1:] if word.known not in ("-L", "-P", "-e", "--")]
+    path = targets[0].known if targets and targets[0].known != "-" else None
+    now = state.data.get(DIRECTORY)
+    if path is not None and path.startswith("/"):
         state.put(DIRECTORY, posixpath.normpath(path))
-    elif path is not None and path != "-" and isinstance(now := state.data.get(DIRECTORY), str):
+    elif path is not None and isinstance(now, str):
         state.put(DIRECTORY, posixpath.normpath(posixpath.join(now, path)))
     else:
         state.put(DIRECTORY, None)
-    return None
 
 
-def _popd(walker: Walker, words: list[Word], statement: Simple, redirects: list[Token]) -> Flow | None:
-    walker.shell.state.put(DIRECTORY, None)
-    return None
+def _popd(call: Call) -> None:
+    call.walker.shell.state.put(DIRECTORY, None)
 
 
-def _source(walker: Walker, words: list[Word], statement: Simple, redirects: list[Token]) -> Flow | None:
-    return walker.read_source(words, statement)
+def _source(call: Call) -> Flow:
+    return shell_emit.source(call.walker, call.words, call.statement)
 
 
-def _eval(walker: Walker, words: list[Word], statement: Simple, redirects: list[Token]) -> Flow | None:
-    return walker.read_eval(words, statement)
+def _eval(call: Call) -> Flow | None:
+    return shell_emit.evaluate(call.walker, call.words, call.statement)
 
 
-def _exit(walker: Walker, words: list[Word], statement: Simple, redirects: list[Token]) -> Flow | None:
-    shell = walker.shell
+def _exit(call: Call) -> Flow:
+    walker, shell = call.walker, call.walker.shell
     before = shell.last
-    command = walker.emit(words, redirects, statement, {})
-    raw = walker.source.text[statement.start : statement.end]
-    if shell.silent:
-        return "exit"
-    # `exit` and `exit $?` hand on the status of the command before
-    shell.last = [command] if len(words) > 1 and "$" not in raw else [*before, command]
-    shell.finals.extend(shell.last)
-    shell.last = []
+    command = shell_emit.emit(walker, call.words, call.redirects, call.statement, {})
+    if not shell.silent:
+        # `exit` and `exit $?` hand on the status of the command before
+        status = walker.source.text[call.statement.start : call.statement.end]
+        shell.last = [command] if len(call.words) > 1 and "$" not in status else [*before, command]
+        shell.end_path()
     return "exit"
 
 
-def _return(walker: Walker, words: list[Word], statement: Simple, redirects: list[Token]) -> Flow | None:
-    return "return" if walker.shell.calls or walker.shell.sourcing else "exit"
+def _return(call: Call) -> Flow:
+    return "return" if call.walker.shell.calls or call.walker.shell.sourcing else "exit"
 
 
-def _break(walker: Walker, words: list[Word], statement: Simple, redirects: list[Token]) -> Flow | None:
+def _break(_call: Call) -> Flow:
     return "break"
 
 
-def _exec(walker: Walker, words: list[Word], statement: Simple, redirects: list[Token]) -> Flow | None:
-    if len(words) == 1:
-        walker.read_documents(redirects, "exec", words)  # only redirections of the shell itself
-        return ""
-    return None
-
-
-def _trap(walker: Walker, words: list[Word], statement: Simple, redirects: list[Token]) -> Flow | None:
-    shell = walker.shell
-    arguments = [word for word in words[1:] if word.known not in ("--",)]
-    if len(arguments) < 2 or (arguments[0].prefix.startswith("-") and arguments[0].known != "-"):
+def _exec(call: Call) -> Flow | None:
+    if len(call.words) > 1:
         return None
-    handler = arguments[0]
-    for word in arguments[1:]:
+    shell_files.redirections(call.walker, call.redirects, "exec", call.words)  # only redirections of the shell itself
+    return ""
+
+
+def _trap(call: Call) -> None:
+    walker, shell = call.walker, call.walker.shell
+    given = [word for word in call.words[1:] if word.known != "--"]
+    if len(given) < 2 or (given[0].prefix.startswith("-") and given[0].known != "-"):
+        return
+    handler, traps = given[0], walker.script.traps
+    for word in given[1:]:
         name = (word.known or "").upper().removeprefix("SIG")
         name = _SIGNALS.get(name, name)
-        if not name:
-            continue
         if handler.known == "-":
-            walker.script.traps[:] = [trap for trap in walker.script.traps if trap[0] != name]
-            if name == "EXIT":
-                shell.exit_trap = None
-            continue
-        walker.script.traps.append((name, handler.shown))
+            traps[:] = [trap for trap in traps if trap[0] != name]
+        elif name:
+            traps.append((name, handler.shown))
         if name == "EXIT":
-            shell.exit_trap = handler if handler.known != "" else None
-    return None
+            shell.exit_trap = handler if handler.known not in ("-", "") else None
 
 
-def _wait(walker: Walker, words: list[Word], statement: Simple, redirects: list[Token]) -> Flow | None:
-    # `wait $PID` is taken to wait for what was started: which one is not known without running
-    for command in walker.shell.waiting:
+def _wait(call: Call) -> None:
+    # `wait $PID` is taken to wait for what was started: which one that is only a run would tell
+    for command in call.walker.shell.waiting:
         command.waited = True
-    walker.shell.waiting.clear()
-    return None
+    call.walker.shell.waiting.clear()
 
 
-def _read(walker: Walker, words: list[Word], statement: Simple, redirects: list[Token]) -> Flow | None:
-    for word in words[1:]:
-        name = word.known
-        if name is not None and _NAME.fullmatch(name):
-            unknown = Unknown(f"{name} is read from input", Origin(word.place))
-            hole = Hole(unknown, walker.source, statement.start, statement.end)
-            many = words[0].known in ("mapfile", "readarray") or any(w.known == "-a" for w in words[1:])
-            hole = replace(hole, many=many)
-            fresh = walker.changed(name, Value([hole]), word.place)
-            walker.shell.state.assign(name, replace(fresh, value=None, elements=(Value([hole]),)) if many else fresh)
-    return None
+def _read(call: Call) -> None:
+    many = call.words[0].known in ("mapfile", "readarray") or any(word.known == "-a" for word in call.words[1:])
+    for word in call.words[1:]:
+        name = word.known or ""
+        if _NAME.fullmatch(name):
+            value = call.unknown(f"{name} is read from input", word, many)
+            fresh = call.walker.changed(name, value, word.place)
+            call.walker.shell.state.assign(name, replace(fresh, value=None, elements=(value,)) if many else fresh)
 
 
-def _let(walker: Walker, words: list[Word], statement: Simple, redirects: list[Token]) -> Flow | None:
-    for word in words[1:]:
-        found = re.match(r"([A-Za-z_]\w*)\s*(?:\+\+|--|(?:[-+*/%]|<<|>>)?=)", word.prefix)
-        if found is not None:
-            name = found.group(1)
-            unknown = Unknown(f"{name} is worked out in the script", Origin(word.place))
-            value = Value([Hole(unknown, walker.source, statement.start, statement.end)])
-            walker.shell.state.assign(name, walker.changed(name, value, word.place))
-    return None
+def _let(call: Call) -> None:
+    for word in call.words[1:]:
+        found = CHANGED.match(word.prefix)
+        name = (found.group(1) or found.group(2)) if found is not None else ""
+        if name:
+            value = call.unknown(f"{name} is worked out in the script", word)
+            call.walker.shell.state.assign(name, call.walker.changed(name, value, word.place))
 
 
-def _printf(walker: Walker, words: list[Word], statement: Simple, redirects: list[Token]) -> Flow | None:
-    if len(words) > 2 and words[1].known == "-v":
-        _read(walker, [words[0], words[2]], statement, redirects)
-    return None
-
-
-def _module(walker: Walker, words: list[Word], statement: Simple, redirects: list[Token]) -> Flow | None:
-    """Modules change paths; no variable that gaplint speaks of is known to come from them."""
-    return None
+def _printf(call: Call) -> None:
+    if len(call.words) > 2 and call.words[1].known == "-v" and _NAME.fullmatch(name := call.words[2].known or ""):
+        value = call.unknown(f"{name} is put together by printf", call.words[2])
+        call.walker.shell.state.assign(name, call.walker.changed(name, value, call.words[2].place))
 
 
 BUILTINS: Final[dict[str, Builtin]] = {
@@ -302,3 +289,4 @@ BUILTINS: Final[dict[str, Builtin]] = {
     "let": _let,
     "printf": _printf,
 }
+"""What a builtin does to the shell, by its name."""

@@ -5,16 +5,15 @@ Changes are journalled, so that a branch can be tried, taken back and merged at 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Final, TypeAlias
 
-from kube_gaplint.launch.shell_text import FixedText, Hole, Part, Ref, Run, Value, flatten
+from kube_gaplint.launch.shell_text import FixedText, Hole, Part, Run, Value, flatten
 from kube_gaplint.launch.shell_tree import Statement
-from kube_gaplint.model.command import Command, Heredoc
 from kube_gaplint.model.environment import Environment
 from kube_gaplint.model.setting import Absent, Origin, Set, Setting, Unknown
-from kube_gaplint.text.source import Place, PlacedText
+from kube_gaplint.text.source import Place
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -38,6 +37,13 @@ class Variable:
             return self.elements[0] if self.elements else None
         return self.value
 
+    @property
+    def all_elements(self) -> tuple[Value, ...]:
+        """What `${X[@]}` gives."""
+        if self.elements is not None:
+            return self.elements
+        return () if self.value is None else (self.value,)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Body:
@@ -56,6 +62,7 @@ _MISSING: Final = object()
 OPEN: Final[Key] = ("state", "open")
 DIRECTORY: Final[Key] = ("state", "directory")
 ARGUMENTS: Final[Key] = ("state", "arguments")
+ZERO: Final[Key] = ("state", "zero")
 
 Changes: TypeAlias = "dict[Key, object]"
 
@@ -71,6 +78,7 @@ class State:
     _journals: list[Changes] = field(default_factory=list)
     _seen: dict[str, Variable] = field(default_factory=dict)
     _child: tuple[int, Environment] | None = None
+    _settings: dict[Variable, Setting[str]] = field(default_factory=dict)
 
     # --- journal ---------------------------------------------------------------------------------------------------
 
@@ -143,9 +151,9 @@ class State:
         if sort == "option":
             settings = [value for value in values if isinstance(value, Set | Unknown)]
             first = settings[0] if settings else None
-            if isinstance(first, Set) and len(settings) == len(values):
-                if all(isinstance(s, Set) and s.value == first.value for s in settings):
-                    return first
+            agreed = all(isinstance(s, Set) and isinstance(first, Set) and s.value == first.value for s in settings)
+            if agreed and first is not None and len(settings) == len(values):
+                return first
             return Unknown(f"`{name}` is switched {because}", Origin(place))
         if key == OPEN:
             return next((value for value in values if isinstance(value, str) and value), "")
@@ -235,7 +243,10 @@ class State:
             return Absent(origin) if given else None
         if found.exported is None:
             return Unknown(f"{name} is exported in one branch only", origin)
-        return found.value.setting(origin)
+        setting = self._settings.get(found)
+        if setting is None:
+            setting = self._settings[found] = found.value.setting(origin)
+        return setting
 
     def child(self) -> Environment:
         """The environment of a program that is started now."""
@@ -307,30 +318,3 @@ def _merge_texts(values: list[Value], unknown: Unknown, place: Place) -> Value:
         for atom in group:
             parts.append(atom.hole if atom.hole is not None else Run(atom.text, atom.source, atom.start, atom.end))
     return Value(parts)
-
-
-@dataclass(slots=True, eq=False)
-class Budget:
-    """What one reading may still do; nested scripts share it."""
-
-    commands: int = 20_000
-    characters: int = 8_000_000
-    depth: int = 0
-
-    def spend(self, characters: int) -> bool:
-        """Whether so many characters may still be expanded."""
-        self.characters -= characters
-        return self.characters >= 0
-
-
-@dataclass(slots=True, eq=False)
-class Written:
-    """A file that a script writes itself: a here-document or an echo."""
-
-    text: PlacedText
-    heredoc: Heredoc | None = None
-
-
-Reader: TypeAlias = Callable[[str], "PlacedText | None"]
-CommandHook: TypeAlias = Callable[[Command], None]
-__all__ = ["Body", "Budget", "Ref", "State", "Variable", "Written"]

@@ -2,24 +2,25 @@
 
 A shell moves text about: a variable holds options, another one joins them, a `bash -c` string splices both. Findings
 must point at the characters that wrote an option, so values are kept as ropes of runs, references and holes, and a
-place is found by walking back through the references.
+place is found by walking back through the references. Ropes share their parts, so a script that appends to a
+variable ten thousand times costs ten thousand steps; nothing recurses.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import TypeAlias
+from dataclasses import dataclass, replace
+from typing import Final, TypeAlias
 
 from kube_gaplint.model.command import Word
 from kube_gaplint.model.setting import Origin, Set, Setting, Unknown
-from kube_gaplint.text.source import Place, PlacedText
+from kube_gaplint.text.source import Place, PlacedText, Span
 
-HOLE = "\ue000"
+HOLE: Final = "\ue000"
 """Stands for an unknown part where a text with unknown parts is read as a script (a private-use character)."""
 
-MAX_SIZE = 1 << 18
+MAX_SIZE: Final = 1 << 18
 """Characters plus parts that one value may hold; a longer one is unknown."""
 
 
@@ -33,8 +34,24 @@ class FixedText:
     def place(self, start: int, end: int) -> Place:
         span = self.whole.span
         if span.end - span.start == len(self.text) and self.whole.text == self.text:
-            return Place(self.whole.source, type(span)(span.start + start, span.start + end))
+            return Place(self.whole.source, Span(span.start + start, span.start + end))
         return self.whole
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SliceText:
+    """A part of another text, as a text of its own."""
+
+    source: PlacedText
+    start: int
+    end: int
+
+    @property
+    def text(self) -> str:
+        return self.source.text[self.start : self.end]
+
+    def place(self, start: int, end: int) -> Place:
+        return self.source.place(self.start + start, self.start + end)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -64,6 +81,10 @@ class Hole:
     cut_before: bool = False
     cut_after: bool = False
 
+    def moved(self, source: PlacedText, start: int, end: int) -> Hole:
+        """The hole as it stands in a text that was spliced together."""
+        return replace(self, source=source, start=start, end=end)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ref:
@@ -79,44 +100,87 @@ Part: TypeAlias = "Run | Hole | Ref"
 
 
 class Value:
-    """A text as a rope of parts."""
+    """A text as a rope of parts. `size` is its characters and parts, references followed."""
 
-    __slots__ = ("parts", "size")
+    __slots__ = ("_known", "_worked_out", "parts", "size")
+
+    parts: tuple[Part, ...]
+    size: int
 
     def __init__(self, parts: Iterable[Part] = ()) -> None:
         self.parts = tuple(parts)
-        size = 1
+        self._known: str | None = None
+        self._worked_out = False
+        self.size = 1
         for part in self.parts:
-            size += part.value.size if isinstance(part, Ref) else len(part.text) + 1 if isinstance(part, Run) else 1
-        if size > MAX_SIZE:
+            if isinstance(part, Ref):
+                self.size += part.value.size
+            else:
+                self.size += len(part.text) + 1 if isinstance(part, Run) else 1
+        if self.size > MAX_SIZE:
             first = self.parts[0]
             unknown = Unknown("the text is too long to follow", Origin(first.source.place(first.start, first.end)))
             self.parts = (Hole(unknown, first.source, first.start, first.end, many=True),)
-            size = 2
-        self.size = size
+            self.size = 2
 
     def known(self) -> str | None:
         """The whole text, or None where part of it is unknown."""
-        out: list[str] = []
-        for atom in flatten(self):
-            if atom.hole is not None:
-                return None
-            out.append(atom.text)
-        return "".join(out)
+        stack = [self]
+        while stack:
+            value = stack[-1]
+            if value._worked_out:
+                stack.pop()
+                continue
+            missing = [p.value for p in value.parts if isinstance(p, Ref) and not p.value._worked_out]
+            if missing:
+                stack.append(missing[0])
+                continue
+            texts: list[str] = []
+            for part in value.parts:
+                text = None if isinstance(part, Hole) else part.text if isinstance(part, Run) else part.value._known
+                if text is None:
+                    break
+                texts.append(text)
+            else:
+                value._known = "".join(texts)
+            value._worked_out = True
+            stack.pop()
+        return self._known
 
     def unknown(self) -> Unknown | None:
         """The first unknown part."""
+        if self.known() is not None:
+            return None
         return next((atom.hole.unknown for atom in flatten(self) if atom.hole is not None), None)
 
     def setting(self, origin: Origin) -> Setting[str]:
         text = self.known()
         if text is not None:
             return Set(text, origin)
-        unknown = self.unknown()
-        return Unknown(unknown.reason if unknown is not None else "unknown", origin)
+        prefix: list[str] = []
+        for atom in flatten(self):
+            if atom.hole is not None:
+                return Unknown(atom.hole.unknown.reason, origin, "".join(prefix))
+            prefix.append(atom.text)
+        return Unknown("not known", origin)
+
+    @property
+    def many(self) -> bool:
+        """Whether it is one element that may stand for any number of words."""
+        value = self
+        for _ in range(8):
+            if len(value.parts) != 1:
+                return False
+            part = value.parts[0]
+            if isinstance(part, Hole):
+                return part.many
+            if isinstance(part, Run):
+                return False
+            value = part.value
+        return False
 
 
-EMPTY = Value()
+EMPTY: Final = Value()
 
 
 class Cell:
@@ -129,7 +193,7 @@ class Cell:
         self.start = start
         self.end = end
         self.parent = parent
-        self.depth = 0 if parent is None else parent.depth + 1
+        self.depth: int = 0 if parent is None else parent.depth + 1
 
 
 class Atom:
@@ -181,36 +245,89 @@ def flatten(value: Value, parent: Cell | None = None) -> Iterator[Atom]:
             stack.pop()
 
 
-def place_of(atoms: Sequence[Atom]) -> Place:
-    """The span that wrote these atoms: as deep in the references as all of them have in common."""
+def _common(atoms: Sequence[Atom]) -> tuple[Cell | None, PlacedText, int, int]:
+    """The deepest use that all atoms have in common, and the span in the text below it that wrote them."""
     first = atoms[0]
     parent, source, low, high = first.parent, first.source, first.start, first.end
     for atom in atoms[1:]:
-        other_parent, other_source, start, end = atom.parent, atom.source, atom.start, atom.end
-        while other_parent is not parent:
+        cell, other, start, end = atom.parent, atom.source, atom.start, atom.end
+        while cell is not parent:
             depth = -1 if parent is None else parent.depth
-            other_depth = -1 if other_parent is None else other_parent.depth
-            if depth >= other_depth:
-                assert parent is not None
-                parent, source, low, high = parent.parent, parent.source, parent.start, parent.end
-            if other_depth >= depth:
-                assert other_parent is not None
-                other_source, start, end = other_parent.source, other_parent.start, other_parent.end
-                other_parent = other_parent.parent
-        if other_source is source:
+            other_depth = -1 if cell is None else cell.depth
+            if parent is not None and depth >= other_depth:
+                source, low, high = parent.source, parent.start, parent.end
+                parent = parent.parent
+            if cell is not None and other_depth >= depth:
+                other, start, end = cell.source, cell.start, cell.end
+                cell = cell.parent
+        if other is source:
             low, high = min(low, start), max(high, end)
+    return parent, source, low, high
+
+
+def place_of(atoms: Sequence[Atom]) -> Place:
+    """The span that wrote these atoms: as deep in the references as all of them have in common."""
+    _, source, low, high = _common(atoms)
     return source.place(low, high)
+
+
+def value_of(atoms: Sequence[Atom]) -> Value:
+    """A word as a value that keeps its places: an element of an array, an argument of a function."""
+    if not atoms:
+        return EMPTY
+    top, _, _, _ = _common(atoms)
+    lone = all(atom.hole is not None for atom in atoms)
+    # open references, outermost first: those that consecutive atoms share are opened once
+    path: list[Cell] = []
+    levels: list[list[Part]] = [[]]
+
+    def close(count: int) -> None:
+        while len(path) > count:
+            cell = path.pop()
+            inner = levels.pop()
+            levels[-1].append(Ref(Value(inner), cell.source, cell.start, cell.end))
+
+    for atom in atoms:
+        cells: list[Cell] = []
+        cell = atom.parent
+        while cell is not top and cell is not None and len(cells) < _DEEPEST:
+            cells.append(cell)
+            cell = cell.parent
+        cells.reverse()
+        same = 0
+        while same < len(cells) and same < len(path) and cells[same] is path[same]:
+            same += 1
+        close(same)
+        for cell in cells[same:]:
+            path.append(cell)
+            levels.append([])
+        if atom.hole is None:
+            levels[-1].append(Run(atom.text, atom.source, atom.start, atom.end))
+        else:
+            hole = atom.hole
+            levels[-1].append(
+                replace(hole, source=atom.source, start=atom.start, end=atom.end, many=atom.many and lone)
+            )
+    close(0)
+    return Value(levels[0])
+
+
+_DEEPEST: Final = 40
+"""References that a value of a word keeps; what lies further out is left away."""
 
 
 class TracedText:
     """A text made of atoms, as a `PlacedText`. `holes` gives the unknown parts by offset, with their length."""
 
-    __slots__ = ("_atoms", "_starts", "holes", "text")
+    __slots__ = ("_atoms", "_holes", "_starts", "_text")
 
-    def __init__(self, atoms: Sequence[Atom]) -> None:
+    def __init__(self, atoms: Iterable[Atom]) -> None:
         self._atoms = list(atoms)
         self._starts: list[int] = []
-        self.holes: dict[int, tuple[int, Hole]] = {}
+        self._holes: dict[int, tuple[int, Hole]] = {}
+        self._text: str | None = None
+
+    def _lay_out(self) -> str:
         at = 0
         texts: list[str] = []
         for atom in self._atoms:
@@ -218,52 +335,54 @@ class TracedText:
             text = atom.text
             if atom.hole is not None:
                 text = atom.hole.raw
-                self.holes[at] = (len(text), atom.hole)
+                self._holes[at] = (len(text), atom.hole)
             texts.append(text)
             at += len(text)
-        self.text = "".join(texts)
+        self._text = "".join(texts)
+        return self._text
+
+    @property
+    def text(self) -> str:
+        return self._text if self._text is not None else self._lay_out()
+
+    @property
+    def holes(self) -> dict[int, tuple[int, Hole]]:
+        if self._text is None:
+            self._lay_out()
+        return self._holes
 
     def place(self, start: int, end: int) -> Place:
-        atoms = self._atoms
-        if not atoms:
-            raise ValueError("an empty text has no place")
-        first = max(0, bisect_right(self._starts, start) - 1)
-        while first > 0 and start < end and self._starts[first] > start:
-            first -= 1
-        chosen: list[Atom] = []
-        for index in range(first, len(atoms)):
-            at = self._starts[index]
-            if chosen and at >= end:
-                break
-            atom = atoms[index]
-            if atom.hole is not None:
-                chosen.append(atom)
-                continue
-            low, high = max(0, start - at), min(len(atom.text), max(end - at, start - at))
-            if high < low:
-                low = high
-            if low == high and start < end and len(atoms) > 1 and index + 1 < len(atoms):
-                continue
-            exact = atom.end - atom.start == len(atom.text)
-            chosen.append(
-                Atom(atom.text[low:high], atom.source, atom.start + low, atom.start + high, atom.parent)
-                if exact
-                else atom
-            )
-        return place_of(chosen or atoms[-1:])
+        """Where `text[start:end]` was written; a text without any atom has no place and must not be asked."""
+        if self._text is None:
+            self._lay_out()
+        atoms, starts = self._atoms, self._starts
+        low = max(0, bisect_right(starts, start) - 1)
+        while low > 0 and start == starts[low] and not atoms[low].text and atoms[low].hole is None:
+            low -= 1
+        high = max(low + 1, bisect_right(starts, end - 1)) if end > start else low + 1
+        chosen = [self._cut(index, start, end) for index in range(low, min(high, len(atoms)))]
+        return place_of(chosen)
 
-
-@dataclass(slots=True, eq=False)
-class Field:
-    """A word in the making."""
-
-    atoms: list[Atom] = field(default_factory=list)
+    def _cut(self, index: int, start: int, end: int) -> Atom:
+        atom = self._atoms[index]
+        if atom.hole is not None or atom.end - atom.start != len(atom.text):
+            return atom
+        at = self._starts[index]
+        length = len(atom.text)
+        low = max(0, min(start - at, length))
+        high = max(low, min(end - at, length))
+        return Atom(atom.text[low:high], atom.source, atom.start + low, atom.start + high, atom.parent)
 
 
 def make_word(atoms: Sequence[Atom], fallback: Place) -> Word:
     """A `Word` out of atoms; `fallback` is the place of a word that is empty."""
     if not atoms:
         return Word(("",), fallback)
+    if len(atoms) == 1 and atoms[0].hole is None:
+        atom = atoms[0]
+        if atom.end - atom.start == len(atom.text):
+            part = SliceText(atom.source, atom.start, atom.end)
+            return Word((atom.text,), atom.source.place(atom.start, atom.end), False, part)
     pieces: list[str | Unknown] = []
     run: list[str] = []
     many = False
@@ -283,69 +402,57 @@ def make_word(atoms: Sequence[Atom], fallback: Place) -> Word:
     return Word(tuple(pieces), place_of(atoms), many and lone, TracedText(atoms))
 
 
-def word_value(word: Word, source: PlacedText, start: int, end: int) -> Value:
-    """A word as a value that is used at `source[start:end]`: for positional parameters."""
-    return Value([Ref(Value(word_parts(word)), source, start, end)])
-
-
-def word_parts(word: Word) -> list[Part]:
-    """The parts of a word, with the finest places that it knows."""
-    text = word_text(word)
-    out: list[Part] = []
-    if word.known is not None:
-        return [Run(text.text, text, 0, len(text.text))] if text.text else []
-    if isinstance(text, TracedText):
-        at = 0
-        for piece in word.pieces:
-            if isinstance(piece, str):
-                if piece:
-                    out.append(Run(piece, text, at, at + len(piece)))
-                at += len(piece)
-            else:
-                length, hole = text.holes.get(at, (0, None))
-                raw = hole.raw if hole is not None else HOLE
-                out.append(Hole(piece, text, at, at + length, word.multiple, raw))
-                at += length
-        return out
-    whole = FixedText(word.shown, word.place)
-    for piece in word.pieces:
-        if isinstance(piece, str):
-            out.append(Run(piece, whole, 0, 0))
-        else:
-            out.append(Hole(piece, whole, 0, 0, word.multiple))
-    return out
-
-
 def word_text(word: Word) -> PlacedText:
     """The text of a word for reading it as a script; `HOLE` stands for each unknown part."""
     if word.placed is not None:
         return word.placed
     known = word.known
-    if known is not None:
-        return FixedText(known, word.place)
-    whole = FixedText("".join(piece if isinstance(piece, str) else HOLE for piece in word.pieces), word.place)
-    atoms: list[Atom] = []
+    return FixedText(known, word.place) if known is not None else TracedText(flatten(Value(word_parts(word))))
+
+
+def word_parts(word: Word) -> list[Part]:
+    """The parts of a word, with the finest places that it knows."""
+    text = word.placed
+    if word.known is not None:
+        source = text if text is not None else FixedText(word.known, word.place)
+        return [Run(word.known, source, 0, len(word.known))] if word.known else []
+    out: list[Part] = []
     at = 0
+    traced = text if isinstance(text, TracedText) else None
+    whole = FixedText(word.shown, word.place)
     for piece in word.pieces:
-        if isinstance(piece, str):
-            atoms.append(Atom(piece, whole, at, at + len(piece)))
+        if traced is None:
+            # the text of another kind has no table of its unknown parts: then each part stands at the whole word
+            part: Part = Run(piece, whole, 0, 0) if isinstance(piece, str) else Hole(piece, whole, 0, 0, word.multiple)
+            out.append(part)
+        elif isinstance(piece, str):
+            out.append(Run(piece, traced, at, at + len(piece)))
             at += len(piece)
         else:
-            atoms.append(Atom("", whole, at, at + 1, None, Hole(piece, whole, at, at + 1, word.multiple)))
-            at += 1
-    return TracedText(atoms)
+            length, hole = traced.holes.get(at, (0, None))
+            plain = Hole(piece, traced, at, at + length, word.multiple)
+            out.append(
+                plain if hole is None else replace(hole, source=traced, start=at, end=at + length, many=word.multiple)
+            )
+            at += length
+    return out
 
 
-def joined(words: Sequence[Word]) -> PlacedText | None:
-    """The words with one space between them, as `eval` and `$*` join them; None for no words."""
+def word_value(word: Word) -> Value:
+    """A word as a value."""
+    return Value(word_parts(word))
+
+
+def joined(words: Sequence[Word]) -> TracedText | None:
+    """The words with one space between them, as `eval` and `echo` join them; None for no words."""
     atoms: list[Atom] = []
     for index, word in enumerate(words):
         if index:
             atoms.append(Atom(" ", FixedText(" ", word.place), 0, 1))
-        atoms.extend(flatten(Value(word_parts(word))))
+        atoms.extend(flatten(word_value(word)))
     return TracedText(atoms) if atoms else None
 
 
 def text_of(value: Value) -> TracedText:
     """A value as a text with places and holes."""
-    return TracedText(list(flatten(value)))
+    return TracedText(flatten(value))

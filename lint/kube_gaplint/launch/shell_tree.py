@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from dataclasses import dataclass, field
+from functools import cache
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
-from kube_gaplint.launch.shell_tokens import Reader, Token, skeleton
+from kube_gaplint.launch.shell_reader import Reader
+from kube_gaplint.launch.shell_tokens import Token, skeleton, tokens_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node as TreeNode
@@ -132,17 +134,13 @@ class Redirected:
 
 Statement: TypeAlias = "Simple | Pipe | Not | Chain | Block | Group | If | Loop | Case | Function | Redirected"
 
-_parser: Parser | None = None
 
-
+@cache
 def _grammar() -> Parser:
-    global _parser
-    if _parser is None:
-        import tree_sitter_bash
-        from tree_sitter import Language, Parser
+    import tree_sitter_bash
+    from tree_sitter import Language, Parser
 
-        _parser = Parser(Language(tree_sitter_bash.language()))
-    return _parser
+    return Parser(Language(tree_sitter_bash.language()))
 
 
 @dataclass(slots=True, eq=False)
@@ -159,8 +157,7 @@ def parse(text: str, reader: Reader | None = None, start: int = 0, limit: int | 
     """The structure of `text[start:limit]`; offsets are those of the whole text."""
     reader = reader or Reader(text)
     known = len(reader.errors)
-    lexed = reader.tokens(start, limit)
-    tokens = lexed.tokens
+    tokens = tokens_of(reader, start, limit)
     plain = skeleton(text, tokens)
     if start or limit is not None:
         plain = plain[start:limit]
@@ -248,7 +245,7 @@ class _Builder:
             return None
         return build(self, node, depth + 1)
 
-    def simple(self, node: TreeNode, depth: int) -> Statement | None:
+    def simple(self, node: TreeNode, _depth: int) -> Statement | None:
         tokens = [t for t in self.within(*self.span(node)) if t.kind in ("word", "redirect", "compound")]
         if not tokens:
             return None

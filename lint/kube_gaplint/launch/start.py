@@ -6,10 +6,10 @@ import re
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from kube_gaplint.launch.shell import Files, login_environment, no_files, read_script
-from kube_gaplint.launch.shell_calls import Invocation, base_name, invocation, peel_words, peel_wrappers
-from kube_gaplint.launch.shell_state import Budget
-from kube_gaplint.launch.shell_walk import adopt_command, readable, shebang
+from kube_gaplint.launch.shell_calls import Invocation, base_name, invocation, peel_wrappers
+from kube_gaplint.launch.shell_emit import adopt, direct_script, read, readable
+from kube_gaplint.launch.shell_process import Files, no_files
+from kube_gaplint.launch.shell_sinks import Budget
 from kube_gaplint.model.command import Command, Script, Word
 from kube_gaplint.model.environment import Environment
 from kube_gaplint.model.setting import Setting, Unknown
@@ -64,7 +64,7 @@ def nested(command: Command, words: tuple[Word, ...], files: Files = no_files) -
         return None
     for each in found.commands:
         last = each.is_last
-        adopt_command(each, command)
+        adopt(each, command)
         each.is_last = last and command.is_last
     return found
 
@@ -74,44 +74,39 @@ def _started(command: Command, files: Files, parent: Script | None) -> Started:
         return Started([command], [], "scripts are nested too deeply to follow")
     words = command.words
     call = invocation(words)
-    if call is None:
-        return _program(command, files, parent)
     text: PlacedText | None = None
-    if call.kind == "string" and call.word is not None:
+    if call is None:
+        call, text = direct_script(command, files)
+        if text is None:
+            reason = _hidden(words[0])
+            return Started([command], [], reason)
+    elif call.kind == "string" and call.word is not None:
         text = readable(call.word)
         if text is None:
-            reason = next(piece.reason for piece in call.word.pieces if isinstance(piece, Unknown))
-            return Started([command], [], reason)
+            return Started([command], [], _reason(call.word))
     elif call.kind == "file" and call.word is not None:
-        path = call.word.known
-        text = files(path) if path else None
+        text = files(call.word.known) if call.word.known else None
         if text is None:
             return Started([command], [], unseen(call.word))
     elif command.stdin is not None:
         text = command.stdin.text
     else:
         return Started([command], [], f"`{base_name(words[0])}` reads its commands from standard input")
-    return _read(text, call, command, files, parent) if text is not None else Started([command])
+    if text is None or call is None:
+        return Started([command])
+    return _read(text, call, command, files, parent)
 
 
-def _program(command: Command, files: Files, parent: Script | None) -> Started:
-    """A program that is no shell: maybe a script that is started by its name."""
-    word = command.words[0]
+def _hidden(word: Word) -> str:
+    """Why a program that is no shell hides what it starts; empty for a plain program."""
     path = word.known
     if path is None:
-        reason = next(piece.reason for piece in word.pieces if isinstance(piece, Unknown))
-        return Started([command], [], reason)
-    text = files(path)
-    if text is not None:
-        head = text.text[:200].split("\n", 1)[0]
-        if not head.startswith("#!") or re.search(r"\b(?:ba|da|z|k|a)?sh\b", head):
-            shell, options = shebang(text.text)
-            call = Invocation(shell, "file", word, word, command.words[1:], options)
-            return _read(text, call, command, files, parent)
-        return Started([command])
-    if _SCRIPT_NAME.match(path):
-        return Started([command], [], unseen(word))
-    return Started([command])
+        return _reason(word)
+    return unseen(word) if _SCRIPT_NAME.match(path) else ""
+
+
+def _reason(word: Word) -> str:
+    return next((piece.reason for piece in word.pieces if isinstance(piece, Unknown)), "")
 
 
 def unseen(word: Word) -> str:
@@ -123,22 +118,18 @@ def unseen(word: Word) -> str:
 
 
 def _read(text: PlacedText, call: Invocation, command: Command, files: Files, parent: Script | None) -> Started:
-    environment = login_environment(command.environment) if call.login else command.environment
-    script = read_script(
+    script = read(
         text,
-        environment,
-        shell=call.shell,
-        arguments=call.arguments,
-        zero=call.zero,
+        command.environment,
+        call,
         files=files,
-        options=call.options,
-        parent=parent,
         budget=Budget(),
+        parent=parent,
+        started_by=command,
         directory=command.directory,
     )
     for inner in script.commands:
         inner.wrappers = (*command.wrappers, *inner.wrappers)
-        inner.is_exec = inner.is_exec
     scripts = [script]
     for inner in script.commands:
         if inner.script is not None and inner.script not in scripts:

@@ -159,6 +159,10 @@ class Script:
     """Commands in command substitutions (`$(scontrol show hostnames)`): only their output is used."""
     parent: Script | None = None
     depth: int = 0
+    form: Literal["string", "file", "stdin", "source", ""] = ""
+    """How the shell got it: `-c` string, file, standard input, `source`; empty where nobody said."""
+    started_by: Command | None = None
+    """The command of the parent that started it, or the container's; None for a script that starts by itself."""
 
 
 @dataclass(slots=True, eq=False)
@@ -171,3 +175,6 @@ class Heredoc:
     command: str
     target: str
     """The file that it is redirected to, where that is known; else empty."""
+    target_word: Word | None = None
+    """The file's name as it was written, also where part of it is unknown (`ds_config.$SLURM_JOB_ID.json`): compare it
+    with a word that names the file."""

@@ -1,0 +1,313 @@
+"""Commands that run, and the scripts that they start: handed on in order, with what holds where they stand."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
+
+from kube_gaplint.facts.shell_names import CLOSED_EVALS, sourced_harmless
+from kube_gaplint.launch import shell_files
+from kube_gaplint.launch.shell_calls import Invocation, base_name, invocation, peel_wrappers
+from kube_gaplint.launch.shell_output import output
+from kube_gaplint.launch.shell_process import MAX_DEPTH, Files, Flow, Shell, combined, login_environment
+from kube_gaplint.launch.shell_sinks import Budget
+from kube_gaplint.launch.shell_state import ARGUMENTS, DIRECTORY, ZERO, State
+from kube_gaplint.launch.shell_text import Value, joined, word_text, word_value
+from kube_gaplint.launch.shell_tokens import Token
+from kube_gaplint.launch.shell_tree import Simple, parse
+from kube_gaplint.model.command import Command, Pipeline, Script, Word
+from kube_gaplint.model.environment import Environment
+from kube_gaplint.model.setting import Origin, Set, Setting, Unknown
+from kube_gaplint.text.source import PlacedText
+
+if TYPE_CHECKING:
+    from kube_gaplint.launch.shell_walk import Prefix, Walker
+
+_SHELL_LINE: Final = re.compile(r"#!.*\b(?:ba|da|z|k|a|mk)?sh\b")
+_NESTED: Final = 5
+"""What a nested script counts in nesting."""
+_SOURCED: Final = 10
+"""Files that may source one another."""
+
+
+def read(
+    text: PlacedText,
+    environment: Environment,
+    call: Invocation,
+    *,
+    files: Files,
+    budget: Budget,
+    parent: Script | None = None,
+    started_by: Command | None = None,
+    directory: Setting[str] | None = None,
+) -> Script:
+    """Follow one script in a new shell process."""
+    from kube_gaplint.launch.shell_walk import Walker
+
+    if call.login:
+        environment = login_environment(environment)
+    state = State(environment)
+    script = Script(text, call.shell, parent=parent, depth=0 if parent is None else parent.depth + 1)
+    script.form, script.started_by = call.kind, started_by
+    start = text.place(0, 0) if text.text else environment.home.place
+    for name in ("errexit", "pipefail", "allexport"):
+        state.set_option(name, call.options.get(name, False), start)
+    if call.arguments is not None:
+        state.put(ARGUMENTS, [word_value(word) for word in call.arguments])
+    if call.zero is not None:
+        state.put(ZERO, word_value(call.zero))
+    if directory is not None:
+        state.put(DIRECTORY, directory.value if isinstance(directory, Set) else None)
+    process = Shell(state, script, budget, files)
+    walker = Walker(process, script, text)
+    walker.run_text()
+    process.end_path()
+    if not process.finals or not all(command.is_exec for command in process.finals):
+        walker.run_exit_trap()
+    for command in process.finals:
+        command.is_last = True
+    script.commands = process.out
+    script.exports = {**environment.variables, **state.exports()}
+    return script
+
+
+# --- commands ------------------------------------------------------------------------------------------------------
+
+
+def emit(
+    walker: Walker, words: Sequence[Word], redirects: Sequence[Token], statement: Simple, prefix: Prefix
+) -> Command:
+    """Hand on one command that runs; what it starts as a shell is read as well."""
+    shell, state = walker.shell, walker.shell.state
+    environment = state.child()
+    if prefix:
+        environment = environment.over({name: value.setting(origin) for name, (value, origin) in prefix.items()})
+    heredoc, writes = shell_files.redirections(walker, redirects, base_name(words[0]), words)
+    place = walker.place(statement.start, statement.end)
+    index, length = shell.pipeline
+    command = Command(
+        tuple(words),
+        environment,
+        place,
+        walker.script,
+        shell.certainty,
+        shell.condition,
+        Pipeline(index, length, state.option("pipefail") if length > 1 else None),
+        shell.background,
+        not shell.background,
+        redirected=bool(redirects),
+        writes=writes,
+        errexit=state.option("errexit"),
+        options_open=any(word.multiple for word in words[1:]),
+        stdin=heredoc or shell.input,
+    )
+    if DIRECTORY in state.data:
+        known = state.data[DIRECTORY]
+        origin = Origin(place, "derived")
+        command.directory = (
+            Set(known, origin) if isinstance(known, str) else Unknown("`cd` goes somewhere unknown", origin)
+        )
+    command = peel_wrappers(command)
+    if shell.silent:
+        walker.script.inner.append(command)
+        return command
+    nested = _started(walker, command)
+    if nested is not None:
+        _adopt_all(walker, nested, command)
+    else:
+        _append(walker, command)
+        shell.last = [command]
+    return command
+
+
+def _append(walker: Walker, command: Command) -> None:
+    walker.shell.out.append(command)
+    if walker.script is not walker.shell.script:
+        walker.script.commands.append(command)
+
+
+def _started(walker: Walker, command: Command) -> Script | None:
+    """The script that a command starts, followed; None for a program, or where the text is not known."""
+    call = invocation(command.words)
+    text: PlacedText | None = None
+    if call is None:
+        call, text = direct_script(command, lambda path: shell_files.find(walker, path))
+        if call is not None and text is None and call.word is not None:
+            walker.script.unseen.append(call.word)
+    elif call.kind == "string" and call.word is not None:
+        text = readable(call.word)
+    elif call.kind == "file" and call.word is not None:
+        path = call.word.known
+        text = shell_files.find(walker, path) if path else None
+        if text is None:
+            walker.script.unseen.append(call.word)
+    elif command.stdin is not None:
+        text = command.stdin.text
+    if text is None or call is None:
+        return None
+    ancestor: Script | None = walker.script
+    while ancestor is not None:
+        if ancestor.text is text:
+            return None  # it starts itself
+        ancestor = ancestor.parent
+    budget = walker.shell.budget
+    if budget.depth > MAX_DEPTH - 2 * _NESTED or budget.spent:
+        return None
+    budget.depth += _NESTED
+    try:
+        return read(
+            text,
+            command.environment,
+            call,
+            files=lambda path: shell_files.find(walker, path),
+            budget=budget,
+            parent=walker.script,
+            started_by=command,
+            directory=command.directory,
+        )
+    finally:
+        budget.depth -= _NESTED
+
+
+def direct_script(command: Command, files: Files) -> tuple[Invocation | None, PlacedText | None]:
+    """How a script file is started by its name (`./run.sh`), and its text where it is known; nothing for a program."""
+    word = command.words[0]
+    path = word.known
+    if not path or "/" not in path:
+        return None, None
+    text = files(path)
+    if text is None:
+        call = Invocation("bash", "file", word, word, command.words[1:])
+        return (call, None) if path.endswith((".sh", ".bash")) else (None, None)
+    first = text.text[:200].split("\n", 1)[0]
+    if first.startswith("#!") and _SHELL_LINE.match(first) is None:
+        return None, None
+    shell, options = shebang(text.text)
+    return Invocation(shell, "file", word, word, command.words[1:], options), text
+
+
+def readable(word: Word) -> PlacedText | None:
+    """The text of a `bash -c` word; None where nothing of it is known."""
+    return None if all(isinstance(piece, Unknown) for piece in word.pieces) else word_text(word)
+
+
+def shebang(text: str) -> tuple[str, dict[str, bool]]:
+    """The shell and its options by the `#!` line; bash without one."""
+    line = text[:200].split("\n", 1)[0].strip()
+    words = line[2:].split() if line.startswith("#!") else []
+    if words and words[0].rsplit("/", 1)[-1] == "env":
+        words = [word for word in words[1:] if not word.startswith("-")]
+    if not words:
+        return "bash", {}
+    options: dict[str, bool] = {}
+    for word in words[1:]:
+        if word == "pipefail":
+            options["pipefail"] = True
+        elif word.startswith("-") and not word.startswith("--"):
+            options.update({name: True for letter, name in (("e", "errexit"), ("a", "allexport")) if letter in word})
+    return words[0].rsplit("/", 1)[-1], options
+
+
+def _adopt_all(walker: Walker, nested: Script, command: Command) -> None:
+    """Take the commands of a nested script over."""
+    last: list[Command] = []
+    for inner in nested.commands:
+        if inner.is_last:
+            last.append(inner)
+            inner.is_last = False
+        adopt(inner, command)
+        _append(walker, inner)
+    walker.shell.last = last
+
+
+def adopt(inner: Command, outer: Command) -> None:
+    """Give a command of a nested script what holds for the command that started the script."""
+    inner.certainty = combined(outer.certainty, inner.certainty)
+    inner.condition = inner.condition or outer.condition
+    if outer.background:
+        inner.background, inner.waited = True, outer.waited
+    if inner.pipeline.length == 1:
+        inner.pipeline = outer.pipeline
+    inner.fallback = inner.fallback or outer.fallback
+    inner.redirected = inner.redirected or outer.redirected
+    inner.writes = inner.writes or outer.writes
+    inner.wrappers = (*outer.wrappers, *inner.wrappers)
+
+
+# --- text that is read in the same process -------------------------------------------------------------------------
+
+
+def source(walker: Walker, words: Sequence[Word], statement: Simple) -> Flow:
+    """`source FILE`: read it in this shell, or go on with an open environment."""
+    from kube_gaplint.launch.shell_walk import Walker as NewWalker
+
+    shell, state = walker.shell, walker.shell.state
+    if len(words) < 2:
+        return ""
+    word = words[1]
+    path = word.known
+    text = shell_files.find(walker, path) if path else None
+    if text is not None and path and path not in shell.sourcing and len(shell.sourcing) < _SOURCED:
+        script = Script(text, walker.script.shell, parent=walker.script, depth=walker.script.depth + 1, form="source")
+        shell.sourcing.append(path)
+        before = state.data.get(ARGUMENTS)
+        if len(words) > 2:
+            state.put(ARGUMENTS, [word_value(each) for each in words[2:]])
+        flow = NewWalker(shell, script, text).run_text()
+        if len(words) > 2:
+            state.put(ARGUMENTS, before)
+        shell.sourcing.pop()
+        walker.script.errors.extend(script.errors)
+        walker.script.reads.update(script.reads)
+        walker.script.sources.extend(script.sources)
+        walker.script.traps.extend(script.traps)
+        walker.script.heredocs.extend(script.heredocs)
+        return "" if flow == "return" else flow
+    tail = word.pieces[-1]
+    if isinstance(tail, str) and (path is not None or "/" in tail) and sourced_harmless(tail):
+        return ""
+    walker.script.sources.append(word)
+    shown = walker.text(statement.start, statement.end, 60)
+    state.open(f"`{shown}` may set variables: {word.shown} is not visible")
+    return ""
+
+
+def evaluate(walker: Walker, words: Sequence[Word], statement: Simple) -> Flow | None:
+    """`eval`: read the text in this shell; an unknown text opens the environment."""
+    from kube_gaplint.launch.shell_walk import Walker as NewWalker
+
+    shell = walker.shell
+    arguments = [word for word in words[1:] if word.known != "--"]
+    text = joined(arguments)
+    if text is None or shell.budget.depth > MAX_DEPTH - _NESTED:
+        return ""
+    if isinstance(arguments[0].pieces[0], Unknown):
+        raw = walker.source.text[statement.start : statement.end]
+        if CLOSED_EVALS.search(raw):
+            return ""
+        shell.state.open(f"`{walker.text(statement.start, statement.end, 60)}` runs a text that is not known")
+        if readable(arguments[0]) is None and len(arguments) == 1:
+            return None
+    return NewWalker(shell, walker.script, text).run_text()
+
+
+def substitute(walker: Walker, start: int, end: int) -> Value | None:
+    """The output of `$( … )` where it is plain to see; its commands are noted either way."""
+    shell, budget = walker.shell, walker.shell.budget
+    budget.commands -= 1
+    if budget.depth > MAX_DEPTH or budget.commands < 0:
+        return None
+    parsed = parse(walker.source.text, walker.parsed.reader, start, end)
+    saved = (walker.parsed, shell.silent, shell.last, shell.pipeline, shell.input, shell.finals)
+    walker.parsed, shell.silent, shell.pipeline, shell.input, shell.finals = parsed, True, (0, 1), None, []
+    first = len(walker.script.inner)
+    budget.depth += 1
+    shell.state.begin()
+    try:
+        walker.run_block(parsed.body)
+        return output(walker, parsed.body, walker.script.inner[first:])
+    finally:
+        shell.state.rollback()
+        budget.depth -= 1
+        walker.parsed, shell.silent, shell.last, shell.pipeline, shell.input, shell.finals = saved

@@ -1,0 +1,116 @@
+"""Redirections: here-documents, the files that a script writes itself, and the files that it can read."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from kube_gaplint.launch.shell_state import DIRECTORY
+from kube_gaplint.launch.shell_text import Atom, FixedText, Run, TracedText, Value, flatten, joined, text_of
+from kube_gaplint.launch.shell_tokens import Token
+from kube_gaplint.model.command import Heredoc, Word
+from kube_gaplint.text.source import PlacedText
+
+if TYPE_CHECKING:
+    from kube_gaplint.launch.shell_walk import Walker
+
+
+def redirections(
+    walker: Walker, redirects: Sequence[Token], name: str, words: Sequence[Word]
+) -> tuple[Heredoc | None, Word | None]:
+    """What a command with these redirections reads, where it is known, and the file that its output goes to.
+
+    What it surely writes (`cat > file <<EOF`, `tee file <<EOF`, `echo … > file`) is remembered under the file's name.
+    """
+    heredoc: Heredoc | None = None
+    target: Word | None = None
+    append = False
+    for token in redirects:
+        document = token.document
+        if document is not None:
+            heredoc = Heredoc(
+                text_of(walker.words.value(document.start, document.end))
+                if document.string
+                else walker.words.document(document.start, document.end, document.strip_tabs, document.expanded),
+                document.expanded,
+                name,
+                "",
+            )
+            walker.script.heredocs.append(heredoc)
+            continue
+        found = walker.words.words(*token.target)
+        word = found[0] if len(found) == 1 else None
+        if token.operator in (">", ">>", ">|", "&>", "&>>") and token.descriptor in ("", "1"):
+            target, append = word, token.operator in (">>", "&>>")
+        elif token.operator == "<" and token.descriptor in ("", "0") and word is not None and word.known:
+            content = find(walker, word.known)
+            heredoc = Heredoc(content, True, name, "") if content is not None else None
+    if name == "tee":
+        heredoc = heredoc or walker.shell.input
+        copies = [word for word in words[1:] if not word.prefix.startswith("-")]
+        if copies:
+            append = any(word.known in ("-a", "--append") for word in words[1:])
+            _write(walker, heredoc, copies[0], append)
+    elif name in ("cat", "") and target is not None:
+        _write(walker, heredoc, target, append)
+    elif name == "echo" and target is not None and target.known not in (None, "/dev/null"):
+        text = echoed(words[1:])
+        if text is not None:
+            _keep(walker, target.known or "", text, append)
+    return heredoc, target
+
+
+def _write(walker: Walker, heredoc: Heredoc | None, target: Word, append: bool) -> None:
+    if heredoc is None:
+        return
+    heredoc.target = target.known or ""
+    heredoc.target_word = target
+    if heredoc.target:
+        _keep(walker, heredoc.target, heredoc.text, append)
+
+
+def _keep(walker: Walker, path: str, text: PlacedText, append: bool) -> None:
+    """Remember what a script writes into a file."""
+    state = walker.shell.state
+    key = ("file", absolute(walker, path))
+    if append:
+        before = state.data.get(key)
+        if not isinstance(before, TracedText | FixedText):
+            return
+        parts = [Run(each.text, each, 0, len(each.text)) for each in (before, text) if each.text]
+        text = TracedText(flatten(Value(parts)))
+    state.put(key, text)
+
+
+def absolute(walker: Walker, path: str) -> str:
+    """A path as the process sees it: joined to the working directory where that is known."""
+    directory = walker.shell.state.data.get(DIRECTORY)
+    if isinstance(directory, str) and not path.startswith("/"):
+        path = posixpath.join(directory, path)
+    return posixpath.normpath(path) if path else path
+
+
+def find(walker: Walker, path: str) -> PlacedText | None:
+    """The text of a file: written by the script before, or known from outside."""
+    full = absolute(walker, path)
+    written = walker.shell.state.data.get(("file", full))
+    if isinstance(written, TracedText):
+        return written
+    found = walker.shell.files(full)
+    return found if found is not None or full == path else walker.shell.files(path)
+
+
+def echoed(words: Sequence[Word]) -> TracedText | None:
+    """What `echo` writes; None with options or escapes that change it, or unknown words."""
+    if words and words[0].prefix.startswith("-"):
+        if words[0].known != "-e" or any("\\" in (word.known or "\\") for word in words[1:]):
+            return None
+        words = words[1:]
+    text = joined(words)
+    if text is None or text.holes:
+        return None
+    end = FixedText("\n", words[-1].place)
+    return TracedText(
+        [*flatten(Value([Run(text.text, text, 0, len(text.text))] if text.text else ())), Atom("\n", end, 0, 1)]
+    )

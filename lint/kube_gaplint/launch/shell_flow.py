@@ -1,0 +1,267 @@
+"""Branches of a script: `&&`, `||`, `if`, `case`, and the conditions that can be decided."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from kube_gaplint.launch.shell_arithmetic import glob_matches
+from kube_gaplint.launch.shell_parameters import arithmetic_value
+from kube_gaplint.launch.shell_process import Flow
+from kube_gaplint.launch.shell_state import Changes
+from kube_gaplint.launch.shell_tests import decide
+from kube_gaplint.launch.shell_text import EMPTY
+from kube_gaplint.launch.shell_tokens import Token
+from kube_gaplint.launch.shell_tree import Case, Chain, If, Not, Simple, Statement
+from kube_gaplint.model.command import Certainty, Command
+
+if TYPE_CHECKING:
+    from kube_gaplint.launch.shell_walk import Walker
+
+ASSIGNMENT: Final = re.compile(r"([A-Za-z_]\w*)(\[[^\]\n]*\])?(\+?)=")
+CHANGED: Final = re.compile(r"([A-Za-z_]\w*)\s*(?:\+\+|--|(?:<<|>>|[-+*/%&|^])?=(?!=))|(?:\+\+|--)\s*([A-Za-z_]\w*)")
+"""What an arithmetic text assigns."""
+_SUCCEED: Final = frozenset(
+    ["true", ":", "echo", "export", "set", "shopt", "unset", "printf", "umask", "ulimit", "trap", "declare", "typeset"]
+)
+"""Commands whose success is taken for granted where it steers the flow."""
+
+
+class Branches:
+    """Branches of which one runs: their changes, how they end, and what may run last."""
+
+    def __init__(self, walker: Walker) -> None:
+        self.walker = walker
+        self.entry = walker.shell.last
+        self.changes: list[Changes] = []
+        self.flows: list[Flow] = []
+        self.last: list[Command] = []
+
+    def add(self, run: Callable[[], Flow], condition: str, certainty: Certainty = "conditional") -> None:
+        """Follow one branch under its condition."""
+        shell = self.walker.shell
+        shell.last = self.entry
+        shell.state.begin()
+        with shell.under(certainty, condition):
+            flow = run()
+        changes = shell.state.rollback()
+        self.flows.append(flow)
+        if flow not in ("exit", "return"):
+            self.changes.append(changes)
+            self.last.extend(shell.last)
+
+    def none(self) -> None:
+        """It may be that no branch runs."""
+        self.changes.append({})
+        self.flows.append("")
+        self.last.extend(self.entry)
+
+    def end(self, start: int, end: int, because: str) -> Flow:
+        """Go on behind the branches."""
+        shell = self.walker.shell
+        shell.state.merge(self.changes, self.walker.place(start, end), because)
+        shell.last = list({id(command): command for command in self.last}.values())
+        if self.flows and all(self.flows):
+            return self.flows[0] if all(flow == self.flows[0] for flow in self.flows) else "exit"
+        return ""
+
+
+def run_chain(walker: Walker, chain: Chain) -> Flow:
+    """`a && b || c`: what stands behind an operator may not run."""
+    shell = walker.shell
+    first = len(shell.out)
+    flow = walker.run(chain.items[0][1])
+    if flow:
+        return flow
+    verdict = succeeds(walker, chain.items[0][1])
+    at = 1
+    while at < len(chain.items):
+        operator, statement = chain.items[at]
+        if verdict is (operator == "&&"):  # it surely runs
+            flow = walker.run(statement)
+            if flow:
+                return flow
+            verdict = succeeds(walker, statement)
+            at += 1
+            continue
+        # a run of && is one branch: each part comes after the one before it
+        end = at + 1
+        while operator == "&&" and end < len(chain.items) and chain.items[end][0] == "&&":
+            end += 1
+        group = [part for _, part in chain.items[at:end]]
+        at = end
+        if verdict is not None:
+            continue  # it surely does not run
+        before, mark = shell.last, len(shell.out)
+        condition = walker.text(chain.start, group[0].start).removesuffix(operator).rstrip()
+        branches = Branches(walker)
+        branches.add(partial(walker.run_all_of, group), condition)
+        branches.changes.append({})
+        if branches.flows[0] in ("exit", "return"):
+            branches.last = before
+        elif operator == "||":
+            branches.last = before + branches.last
+            for command in shell.out[first:mark]:
+                command.fallback = True
+        branches.flows.clear()
+        how = "succeeds" if operator == "&&" else "fails"
+        branches.end(group[0].start, group[-1].end, f"only if `{condition}` {how}")
+    return ""
+
+
+def run_if(walker: Walker, statement: If) -> Flow:
+    """`if`, `elif`, `else`."""
+    shell = walker.shell
+    branches: Branches | None = None
+    heading = ""
+    for condition, body in statement.clauses:
+        text = walker.text(condition.start, condition.end)
+        first = len(shell.out)
+        if branches is None:
+            flow = walker.run_block(condition)
+            if flow:
+                return flow
+        else:
+            with shell.under("conditional", f"not {heading}"):
+                walker.run_block(condition)
+        for command in shell.out[first:]:
+            command.fallback = True
+        verdict = succeeds(walker, condition.items[0][0]) if len(condition.items) == 1 else None
+        if verdict is False:
+            continue
+        if verdict is True and branches is None:
+            return walker.run_block(body)
+        if branches is None:
+            branches, heading = Branches(walker), text
+        branches.entry = shell.last
+        branches.add(partial(walker.run_block, body), text)
+        shell.last = branches.entry
+        if verdict is True:
+            return branches.end(statement.start, statement.end, f"in one branch of `if {heading}`")
+    otherwise = statement.otherwise
+    if branches is None:
+        return walker.run_block(otherwise) if otherwise is not None else ""
+    if otherwise is not None:
+        branches.add(partial(walker.run_block, otherwise), f"not {heading}")
+    else:
+        branches.none()
+    return branches.end(statement.start, statement.end, f"in one branch of `if {heading}`")
+
+
+def run_case(walker: Walker, statement: Case) -> Flow:
+    """`case`: where the subject is known, the branch that it takes."""
+    at = statement.subject
+    subject = walker.words.value(at.start, at.end) if at is not None else EMPTY
+    known = subject.known()
+    heading = walker.text(at.start, at.end) if at is not None else ""
+    branches: Branches | None = None
+    complete = False
+    for patterns, body, _ in statement.items:
+        verdict = matches(walker, known, patterns) if known is not None else None
+        if verdict is False:
+            continue
+        if verdict is True and branches is None:
+            return walker.run_block(body)
+        texts = [walker.source.text[token.start : token.end] for token in patterns]
+        branches = branches or Branches(walker)
+        branches.add(partial(walker.run_block, body), f"case {heading} in {'|'.join(texts)}"[:80])
+        if verdict is True or "*" in texts:
+            complete = True
+            break
+    if branches is None:
+        return ""
+    if not complete:
+        branches.none()
+    return branches.end(statement.start, statement.end, f"in one branch of `case {heading}`")
+
+
+def matches(walker: Walker, text: str, patterns: list[Token]) -> bool | None:
+    """Whether one of the patterns matches; None where that is not computed."""
+    verdict: bool | None = False
+    for token in patterns:
+        pattern = walker.words.value(token.start, token.end).known()
+        raw = walker.source.text[token.start : token.end]
+        if pattern is None or (any(c in raw for c in "'\"\\") and any(c in pattern for c in "*?[")):
+            verdict = None
+            continue
+        found = glob_matches(text, pattern)
+        if found:
+            return True
+        if found is None:
+            verdict = None
+    return verdict
+
+
+# --- conditions ----------------------------------------------------------------------------------------------------
+
+
+def succeeds(walker: Walker, statement: Statement) -> bool | None:
+    """Whether a statement that was just run surely succeeds or fails; None where that is not known."""
+    if isinstance(statement, Not):
+        inner = succeeds(walker, statement.body)
+        return None if inner is None else not inner
+    if not isinstance(statement, Simple):
+        return None
+    text = walker.source.text
+    if statement.tokens[0].kind == "compound":
+        return _tested(walker, statement)
+    words = [text[token.start : token.end] for token in statement.tokens if token.kind == "word"]
+    if not words:
+        return None
+    if words[0] in ("[", "test"):
+        return _tested(walker, statement)
+    if words[0] == "false":
+        return False
+    if (words[0] in _SUCCEED or all(ASSIGNMENT.match(word) for word in words)) and ("function", words[0]) not in (
+        walker.shell.state.data
+    ):
+        return True if not any("$(" in word or "`" in word for word in words) else None
+    return None
+
+
+def _tested(walker: Walker, statement: Simple) -> bool | None:
+    """`[ … ]`, `test`, `[[ … ]]`, `(( … ))`. The words are expanded once more, without looking at substitutions."""
+    words = walker.words
+    before, words.substitute = words.substitute, None
+    try:
+        tokens = [token for token in statement.tokens if token.kind != "redirect"]
+        if tokens[0].kind == "compound":
+            return _compound_test(walker, tokens[0]) if len(tokens) == 1 else None
+        return _plain_test(walker, tokens)
+    finally:
+        words.substitute = before
+
+
+def _compound_test(walker: Walker, token: Token) -> bool | None:
+    text = walker.source.text
+    low, high = token.start + 2, token.end - 2
+    if token.text == "((":
+        if CHANGED.search(text, low, high):
+            return None
+        number = arithmetic_value(walker.words, text[low:high])
+        return None if number is None else number != 0
+    texts: list[str | None] = []
+    for start, end in walker.parsed.reader.words(low, high):
+        raw = text[start:end]
+        if raw in ("&&", "||", "<", ">", "=~") or "(" in raw or ")" in raw:
+            return None
+        texts.append(walker.words.value(start, end).known())
+    quoted = any(c in "\"'\\" for c in text[low:high])
+    return decide(texts, patterns=True, quoted=quoted)
+
+
+def _plain_test(walker: Walker, tokens: list[Token]) -> bool | None:
+    arguments: list[str | None] = []
+    for token in tokens[1:]:
+        found = walker.words.words(token.start, token.end)
+        if len(found) != 1 or found[0].multiple:
+            # an unquoted variable that is empty or holds several words changes the meaning of `[`
+            return None
+        arguments.append(found[0].known)
+    if walker.source.text[tokens[0].start : tokens[0].end] == "[":
+        if not arguments or arguments[-1] != "]":
+            return None
+        arguments.pop()
+    return decide(arguments, patterns=False, quoted=False)

@@ -1,0 +1,89 @@
+"""One shell process while a script is followed: its state, what it has run, and under what conditions it runs now."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Final, Literal, TypeAlias
+
+from kube_gaplint.launch.shell_sinks import Budget
+from kube_gaplint.launch.shell_state import State
+from kube_gaplint.model.command import Certainty, Command, Heredoc, Script, Word
+from kube_gaplint.model.environment import Environment
+from kube_gaplint.text.source import PlacedText
+
+Files: TypeAlias = "Callable[[str], PlacedText | None]"
+"""The text of a file by the path at which the process sees it; None where it is not known."""
+
+Flow: TypeAlias = Literal["", "exit", "return", "break"]
+"""How a statement ends: the next one runs, the shell ends, the function or sourced file ends, the loop's round ends."""
+
+MAX_DEPTH: Final = 80
+"""Nesting of statements, calls, substitutions and scripts together that is followed."""
+
+LOGIN_REASON: Final = "a login shell reads the image's profile"
+
+_ORDER: Final[list[Certainty]] = ["always", "repeated", "conditional", "on-exit", "never-seen"]
+
+
+def no_files(_path: str) -> PlacedText | None:
+    """`Files` that knows none."""
+    return None
+
+
+def login_environment(environment: Environment) -> Environment:
+    """The environment of a login shell: `/etc/profile` and its kin of the image run first and may set variables."""
+    return environment.over({}, LOGIN_REASON)
+
+
+def combined(outer: Certainty, inner: Certainty) -> Certainty:
+    """The certainty of a command in a block of its own certainty."""
+    return max(outer, inner, key=_ORDER.index)
+
+
+@dataclass(slots=True, eq=False)
+class Shell:
+    """The process. `out` takes every command that it runs, those of nested scripts in their place."""
+
+    state: State
+    script: Script
+    budget: Budget
+    files: Files
+    out: list[Command] = field(default_factory=list)
+    certainty: Certainty = "always"
+    condition: str = ""
+    background: bool = False
+    pipeline: tuple[int, int] = (0, 1)
+    last: list[Command] = field(default_factory=list)
+    """The commands that may have run last so far."""
+    finals: list[Command] = field(default_factory=list)
+    """Those that ran last on a path that has ended."""
+    calls: list[str] = field(default_factory=list)
+    """Functions that are being read, outermost first."""
+    sourcing: list[str] = field(default_factory=list)
+    locals: list[dict[str, object]] = field(default_factory=list)
+    """For each function that is being read: the variables that it hides, with what they were."""
+    waiting: list[Command] = field(default_factory=list)
+    """Background commands that nothing has waited for yet."""
+    exit_trap: Word | None = None
+    input: Heredoc | None = None
+    """What standard input holds, where that is known."""
+    silent: bool = False
+    """Inside a command substitution: commands go to `Script.inner`."""
+
+    @contextmanager
+    def under(self, certainty: Certainty, condition: str = "") -> Iterator[None]:
+        """Commands of this block run only under a condition, or repeatedly."""
+        before = (self.certainty, self.condition)
+        self.certainty = combined(self.certainty, certainty)
+        self.condition = condition or self.condition
+        try:
+            yield
+        finally:
+            self.certainty, self.condition = before
+
+    def end_path(self) -> None:
+        """The process ends here on this path."""
+        self.finals.extend(self.last)
+        self.last = []

@@ -1,0 +1,277 @@
+"""Quotes, brackets and words of shell text: where each ends.
+
+Nothing here recurses: nesting is kept on a list, and every end that was found is remembered, so that deep nesting is
+scanned once.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Final
+
+BLANK: Final = re.compile(r"(?:[ \t\r]|\\\r?\n)+")
+"""Blanks and line continuations between words."""
+TEMPLATE: Final = re.compile(r"\{\{(?!\{)[^\n{}]*\}\}")
+"""A template expression (`{{ .Values.x }}`), which no shell knows: it counts as part of a word."""
+DELIMITER: Final = re.compile(r"(?:'[^'\n]*'|\"[^\"\n]*\"|\\.|[^\s;&|<>()'\"\\])+")
+"""The word after `<<`."""
+_PLAIN: Final = re.compile(r"[^ \t\r\n\\'\"`$;&|<>(){]+")
+_ARRAY_HEAD: Final = re.compile(r"[A-Za-z_]\w*(?:\[[^\]\n]*\])?\+?=$")
+_DULL: Final = {
+    '"': re.compile(r'[^"\\$`]+'),
+    "`": re.compile(r"[^`\\]+"),
+    "(": re.compile(r"[^\"'\\$`()#<>\n]+"),
+    "((": re.compile(r'[^"\\$`()]+'),
+    "{": re.compile(r"[^\"'\\$`}]+"),
+    "q": re.compile(r'[^"\\$`}]+'),
+    "[": re.compile(r'[^"\\$`()\]]+'),
+}
+"""What may be passed over inside each kind of bracket or quotation."""
+_MAX_ERRORS: Final = 1000
+
+
+@dataclass(slots=True, eq=False)
+class Reader:
+    """Cuts one text. The ends of quotes and brackets are remembered, so that nesting is scanned once."""
+
+    text: str
+    errors: list[tuple[int, int]] = field(default_factory=list)
+    _ends: dict[int, int] = field(default_factory=dict)
+    """The offset of an opening quote or bracket to the offset after its end; -1 for one that is never closed."""
+
+    def error(self, start: int, end: int) -> None:
+        """Note a span that is not understood (no more than a thousand: a hostile text has one a character)."""
+        if len(self.errors) < _MAX_ERRORS:
+            self.errors.append((start, end))
+
+    # --- quotes and brackets ---------------------------------------------------------------------------------------
+
+    def closing(self, start: int, limit: int) -> int:
+        """The offset after the end of what opens at `start` (`"`, a backtick, `$(`, `${`, `(` …), -1 if none."""
+        found = self._ends.get(start)
+        if found is not None and found <= limit:
+            return found
+        self._scan(start, limit)
+        return self._ends[start]
+
+    def _scan(self, start: int, limit: int) -> None:
+        text, ends = self.text, self._ends
+        stack: list[tuple[str, int]] = []
+        pending: list[tuple[int, bool, str]] = []
+        at = start
+        while True:
+            mode, _ = stack[-1] if stack else ("", 0)
+            if mode:
+                dull = _DULL[mode].match(text, at, limit)
+                if dull is not None:
+                    at = dull.end()
+            if at >= limit:
+                for _, opened in stack:
+                    ends[opened] = -1
+                ends.setdefault(start, -1)
+                return
+            c = text[at]
+            # what opens something
+            opens = ""
+            width = 1
+            if c == "\\" and mode:
+                at += 2
+                continue
+            if mode == "`":
+                if c == "`":
+                    ends[stack.pop()[1]] = at + 1
+                    if not stack:
+                        return
+                at += 1
+                continue
+            if c == "$" and at + 1 < limit:
+                follow = text[at + 1]
+                if follow == "(":
+                    opens, width = ("((", 3) if text.startswith("((", at + 1) else ("(", 2)
+                elif follow == "{":
+                    opens, width = "{", 2
+                elif follow == "[" and mode != '"':
+                    opens, width = "[", 2
+                elif follow == "'" and mode not in ('"', "q"):
+                    at = self.ansi_end(at, limit)
+                    continue
+            elif c == '"' and mode != '"':
+                opens = '"'
+            elif c == "`":
+                opens = "`"
+            elif c in "<>" and mode == "(" and text.startswith("(", at + 1):
+                opens, width = "(", 2
+            elif c == "(" and mode in ("", "(", "((", "[") and not opens:
+                opens = "((" if mode == "((" else "("
+            if opens:
+                if opens == "{" and (mode in ('"', "q")):
+                    opens = "q"
+                stack.append((opens, at))
+                if width == 3:  # $(( is closed by two brackets
+                    stack.append(("((", at + 2))
+                at += width
+                continue
+            # what closes something
+            closed = (
+                (c == '"' and mode == '"')
+                or (c == ")" and mode in ("(", "(("))
+                or (c == "}" and mode in ("{", "q"))
+                or (c == "]" and mode == "[")
+            )
+            if closed:
+                at += 1
+                ends[stack.pop()[1]] = at
+                if not stack:
+                    return
+                continue
+            if c == "'" and mode in ("(", "{"):
+                found = text.find("'", at + 1, limit)
+                at = limit if found < 0 else found + 1
+                continue
+            if mode == "(":
+                if c == "#" and text[at - 1] in " \t\n;&|(":
+                    found = text.find("\n", at, limit)
+                    at = limit if found < 0 else found
+                    continue
+                if c == "<" and text.startswith("<<", at) and not text.startswith("<<<", at):
+                    tabs = text.startswith("<<-", at)
+                    blank = BLANK.match(text, at + 2 + tabs, limit)
+                    delimiter = DELIMITER.match(text, blank.end() if blank else at + 2 + tabs, limit)
+                    if delimiter:
+                        pending.append((len(stack), tabs, delimiter.group()))
+                        at = delimiter.end()
+                        continue
+                if c == "<" and text.startswith("<<<", at):
+                    at += 3
+                    continue
+                if c == "\n" and pending:
+                    at += 1
+                    for _, tabs, delimiter_text in pending:
+                        at = self.body(at, limit, delimiter_text, tabs)[1]
+                    pending.clear()
+                    continue
+            at += 1
+
+    def ansi_end(self, at: int, limit: int) -> int:
+        """The offset after `$'…'` that begins at `at`; the limit where it is not closed."""
+        at += 2
+        while at < limit:
+            if self.text[at] == "\\":
+                at += 2
+            elif self.text[at] == "'":
+                return at + 1
+            else:
+                at += 1
+        return limit
+
+    def body(self, at: int, limit: int, delimiter: str, tabs: bool) -> tuple[int, int]:
+        """The end of a here-document's body that begins at `at`, and the offset where reading goes on."""
+        plain = unquoted_delimiter(delimiter)
+        pattern = re.compile(rf"^{chr(9) + '*' if tabs else ''}{re.escape(plain)}\r?$", re.MULTILINE)
+        found = pattern.search(self.text, at, limit)
+        if found is None:
+            return limit, limit
+        return found.start(), found.end()
+
+    def line_end(self, at: int, limit: int) -> int:
+        found = self.text.find("\n", at, limit)
+        return limit if found < 0 else found
+
+    def quote_end(self, at: int, limit: int) -> int:
+        """The offset after a quotation or bracket that opens at `at`. One that is never closed is an error; it is
+        taken to end with the line, so that the rest of the script is still read."""
+        c = self.text[at]
+        found = self.text.find("'", at + 1, limit) + 1 if c == "'" else self.closing(at, limit)
+        if found > 0:
+            return found
+        end = self.line_end(at, limit)
+        if end > at + 1 and self.text[end - 1] == "\r":
+            end -= 1
+        self.error(at, end)
+        return end
+
+    # --- words -----------------------------------------------------------------------------------------------------
+
+    def word_end(self, start: int, limit: int) -> int:
+        """The offset after the word that begins at `start` (at least one character, if any is there)."""
+        text = self.text
+        at = start
+        while at < limit:
+            plain = _PLAIN.match(text, at, limit)
+            if plain is not None:
+                at = plain.end()
+                if at >= limit:
+                    break
+            c = text[at]
+            if c in " \t\r\n;&|)":
+                break
+            if c == "\\":
+                if text.startswith("\\\r\n", at):
+                    at += 3
+                else:
+                    at = min(at + 2, limit)
+            elif c in "'\"`":
+                at = self.quote_end(at, limit)
+            elif c == "$":
+                at = self._dollar_end(at, limit)
+            elif c == "{":
+                template = TEMPLATE.match(text, at, limit)
+                at = template.end() if template else at + 1
+            elif c in "<>":
+                if text.startswith("(", at + 1) and self.closing(at + 1, limit) > 0:
+                    at = self.closing(at + 1, limit)
+                else:
+                    break
+            elif c == "(":
+                array = at - start < 200 and _ARRAY_HEAD.match(text[start:at])
+                glob = at > start and text[at - 1] in "?*+@!"
+                if (array or glob) and self.closing(at, limit) > 0:
+                    at = self.closing(at, limit)
+                    if array:
+                        break
+                else:
+                    break
+        return at
+
+    def _dollar_end(self, at: int, limit: int) -> int:
+        follow = self.text[at + 1] if at + 1 < limit else ""
+        if follow == "'":
+            return self.ansi_end(at, limit)
+        if follow == '"':
+            return self.quote_end(at + 1, limit)
+        if follow in ("(", "{", "["):
+            end = self.closing(at, limit)
+            if end > 0:
+                return end
+            if follow != "[":
+                self.error(at, min(at + 2, limit))
+            return at + 2 if follow == "{" else at + 1
+        return at + 1
+
+    # --- tokens ----------------------------------------------------------------------------------------------------
+
+    def words(self, start: int, limit: int) -> list[tuple[int, int]]:
+        """The spans of the words between two offsets, line ends and comments passed over: inside an array."""
+        out: list[tuple[int, int]] = []
+        text = self.text
+        at = start
+        while at < limit:
+            c = text[at]
+            if c in " \t\r\n":
+                at += 1
+            elif text.startswith("\\\n", at) or text.startswith("\\\r\n", at):
+                at += 2
+            elif c == "#":
+                at = self.line_end(at, limit)
+            else:
+                end = self.word_end(at, limit)
+                if end > at:
+                    out.append((at, end))
+                at = max(end, at + 1)
+        return out
+
+
+def unquoted_delimiter(delimiter: str) -> str:
+    """The word that ends a here-document, without the quotes around it."""
+    return re.sub(r"\\(.)|['\"]", lambda found: found.group(1) or "", delimiter)
