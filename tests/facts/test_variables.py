@@ -70,7 +70,13 @@ def test_which_release_reads_a_name(name: str, release: tuple[int, ...], read: b
 
 
 def test_names_of_plugins_and_tools() -> None:
-    for name in ("NCCL_FASTRAK_ANYTHING", "NCCL_GPUDIRECTTCPX_TX_BINDINGS", "NCCL_VERSION", "NCCL_TESTS_VERSION"):
+    for name in (
+        "NCCL_CTRAN_ENABLE",
+        "NCCL_FASTRAK_ANYTHING",
+        "NCCL_GPUDIRECTTCPX_TX_BINDINGS",
+        "NCCL_VERSION",
+        "NCCL_TESTS_VERSION",
+    ):
         row = variable(name)
         assert row is not None
         assert row.owner == "external"
@@ -97,6 +103,8 @@ def test_whose_names_are_judged() -> None:
         ("NCCL_DISABLE_IB", "NCCL_IB_DISABLE"),
         ("NCCL_DISABLE_NVLS_ENABLE", None),
         ("NCCL_BUFFERSIZE", "NCCL_BUFFSIZE"),
+        ("NCCL_IFNAME", "NCCL_SOCKET_IFNAME"),
+        ("NCCL_LOG_LEVEL", "NCCL_DEBUG"),
         ("NCCL_DEBUGG", "NCCL_DEBUG"),
         ("NCCL_IB_GID_INDX", "NCCL_IB_GID_INDEX"),
         ("NCCL_ASYNC_ERROR_HANDELING", "NCCL_ASYNC_ERROR_HANDLING"),
@@ -131,7 +139,13 @@ def test_invented_names_say_what_to_use() -> None:
     assert row is not None
     assert row.owner == "invented"
     assert "init_process_group" in row.note
+    assert row.wants_timeout
     assert not exists("NCCL_TIMEOUT")
+    assert [variable(name).wants_timeout for name in ("NCCL_SOCKET_TIMEOUT", "NCCL_IB_QPS", "NCCL_DEBUG")] == [  # type: ignore[union-attr]
+        True,
+        False,
+        False,
+    ]
 
 
 @pytest.mark.parametrize(
@@ -165,12 +179,16 @@ READINGS = [
     # name, text, reading
     ("NCCL_IB_DISABLE", "1", Reading("1")),
     ("NCCL_IB_DISABLE", "true", Reading("0", "becomes-zero", True)),
-    ("NCCL_IB_DISABLE", "False", Reading("0", "becomes-zero")),
+    ("NCCL_IB_DISABLE", "False", Reading("0")),
+    ("NCCL_IB_DISABLE", "off", Reading("0")),
+    ("NCCL_IB_DISABLE", "maybe", Reading("0", "becomes-zero")),
+    ("NCCL_NVLS_ENABLE", "true", Reading("0", "becomes-zero", True)),
+    ("NCCL_IB_GID_INDEX", "auto", Reading("0", "becomes-zero")),
     ("NCCL_IB_DISABLE", "on", Reading("0", "becomes-zero", True)),
     ("NCCL_IB_DISABLE", "", Reading("")),
     ("NCCL_P2P_DISABLE", "1", Reading("1")),
     ("NCCL_P2P_DISABLE", "0", Reading("0")),
-    ("NCCL_P2P_DISABLE", "2", Reading("2", "no-effect")),
+    ("NCCL_P2P_DISABLE", "2", Reading("2", "no-effect", True)),
     ("NCCL_P2P_DISABLE", "yes", Reading("0", "becomes-zero", True)),
     ("NCCL_IB_TIMEOUT", "22", Reading("22")),
     ("NCCL_IB_TIMEOUT", "022", Reading("18", "octal")),
@@ -187,11 +205,18 @@ READINGS = [
     ("NCCL_ALGO", "allreduce:tree,nvls;broadcast:ring", Reading("allreduce:tree,nvls;broadcast:ring")),
     ("NCCL_ALGO", "Ring,Trees", Reading("", "unknown-word", words=("Trees",))),
     ("NCCL_PROTO", "Simple,LL128", Reading("Simple,LL128")),
+    ("NCCL_P2P_LEVEL", "NVL", Reading("NVL")),
+    ("NCCL_P2P_LEVEL", "3", Reading("3")),
+    ("NCCL_P2P_LEVEL", "nvl", Reading("", "unknown-word", words=("nvl",))),
+    ("NCCL_NET_GDR_LEVEL", "ALL", Reading("", "unknown-word", words=("ALL",))),
+    ("NCCL_SOCKET_FAMILY", "AF_INET6", Reading("AF_INET6")),
+    ("NCCL_SOCKET_FAMILY", "ipv4", Reading("", "unknown-word", words=("ipv4",))),
     ("NCCL_SOCKET_IFNAME", "^lo", Reading("^lo")),
     ("TORCH_NCCL_ASYNC_ERROR_HANDLING", "1", Reading("1")),
     ("TORCH_NCCL_ASYNC_ERROR_HANDLING", "true", Reading("", "ends-the-process")),
     ("TORCH_NCCL_ASYNC_ERROR_HANDLING", "7", Reading("7", "out-of-range")),
-    ("TORCH_NCCL_HEARTBEAT_TIMEOUT_SEC", "10m", Reading("10")),
+    ("TORCH_NCCL_HEARTBEAT_TIMEOUT_SEC", "10m", Reading("10", "cut")),
+    ("TORCH_NCCL_HEARTBEAT_TIMEOUT_SEC", " +600 ", Reading("600")),
     ("TORCH_NCCL_BLOCKING_WAIT", "TRUE", Reading("1")),
     ("TORCH_NCCL_BLOCKING_WAIT", "on", Reading("", "ends-the-process")),
     ("TORCH_DISTRIBUTED_DEBUG", "detail", Reading("DETAIL")),

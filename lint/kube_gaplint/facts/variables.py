@@ -25,7 +25,8 @@ Reader: TypeAlias = Literal[
     "number",  # NCCL: strtoll with base 0; text becomes 0, 010 becomes 8
     "flag",  # NCCL: the same, as 0 or not 0
     "one",  # NCCL: only the value 1 has an effect
-    "level",  # NCCL: the name of a path level, or a number
+    "level",  # NCCL: the name of a path level in capitals, or a number; anything else is passed over
+    "exact",  # one of the accepted words as it is written; anything else is passed over
     "word",  # one of the accepted words, in any case
     "list",  # accepted words, by commas
     "prefixes",  # names of interfaces or adapters
@@ -36,6 +37,9 @@ Reader: TypeAlias = Literal[
     "one-text",  # exactly the text 1
     "text",
 ]
+
+
+PROCESS_GROUP_TIMEOUT = "the process group's timeout is an argument"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +63,11 @@ class Variable:
     def words(self) -> tuple[str, ...]:
         """The accepted words; empty where not all of them are known."""
         return tuple(self.accepted.split("|")) if "|" in self.accepted else ()
+
+    @property
+    def wants_timeout(self) -> bool:
+        """Whether an invented name is meant to set the process group's timeout, which no variable does."""
+        return self.owner == "invented" and PROCESS_GROUP_TIMEOUT in self.note
 
     @property
     def range(self) -> tuple[int, int] | None:
@@ -228,6 +237,7 @@ _SPACE = " \t\n\v\f\r"
 _TRUE = frozenset({"y", "yes", "1", "t", "true"})
 _FALSE = frozenset({"n", "no", "0", "f", "false"})
 _MEANS_ON = _TRUE | {"on", "enable", "enabled"}
+_MEANS_OFF = _FALSE | {"off", "disable", "disabled"}
 _STRTOLL = re.compile(r"[+-]?(?:0[xX][0-9a-fA-F]+|[0-9]+)", re.ASCII)
 
 
@@ -274,17 +284,26 @@ def reading(row: Variable, text: str, *, nccl: Release | None = None, torch: Rel
     if row.reader in {"number", "flag", "one"}:
         return Reading("") if not text else _number(row, text)
     if row.reader == "stoi":
-        number = stoi(text)
-        if number is None:
-            return Reading("", "ends-the-process")
-        low, high = row.range or (number, number)
-        return Reading(str(number), "" if low <= number <= high else "out-of-range")
+        return _torch_number(row, text)
     if row.reader == "torch-flag":
         flag = torch_flag(text, torch)
         return Reading("", "ends-the-process") if flag is None else Reading("1" if flag else "0")
+    if row.reader in {"level", "exact"} and row.words and text:
+        known = text in row.words or (row.reader == "level" and text[0] in "0123456789")
+        return Reading(text) if known else Reading("", "unknown-word", words=(text,))
     if row.reader in {"word", "list"} and row.words and text:
         return _words(row, text, nccl)
     return Reading(text)
+
+
+def _torch_number(row: Variable, text: str) -> Reading:
+    number = stoi(text)
+    if number is None:
+        return Reading("", "ends-the-process")
+    if row.range is not None and not row.range[0] <= number <= row.range[1]:
+        return Reading(str(number), "out-of-range")
+    rest = re.sub(r"\A\s*[+-]?[0-9]+", "", text)
+    return Reading(str(number), "cut" if rest.strip(_SPACE) else "")
 
 
 def _number(row: Variable, text: str) -> Reading:
@@ -294,9 +313,11 @@ def _number(row: Variable, text: str) -> Reading:
         return Reading("", "too-large")
     is_number = _STRTOLL.match(text.lstrip(_SPACE)) is not None
     if not is_number:
-        return Reading(shown, "becomes-zero", opposite=text.strip().lower() in _MEANS_ON and row.reader != "number")
+        if text.strip().lower() in _MEANS_OFF:
+            return Reading(shown)  # text becomes 0, which is what is meant
+        return Reading(shown, "becomes-zero", opposite=text.strip().lower() in _MEANS_ON)
     if row.reader == "one" and value not in {0, 1}:
-        return Reading(shown, "no-effect")
+        return Reading(shown, "no-effect", opposite=True)
     if row.name == "NCCL_IB_TIMEOUT" and (value <= 0 or value >= IB_TIMEOUT_LIMIT):
         return Reading(shown, "for-ever")
     if row.range is not None and not row.range[0] <= value <= row.range[1]:
