@@ -73,6 +73,7 @@ def test_a_file_given_twice_is_read_once(root: Path) -> None:
         ("slurm.conf", "ClusterName=x\n", "slurm-conf"),
         ("user-data.yaml", "#cloud-config\npackage_upgrade: true\n", "yaml"),
         ("values.yaml", "slurm:\n  extraConf: [KillOnBadExit=1]\n", "yaml"),
+        ("jobs.yaml", "apiVersion: v1\nkind: ConfigMap\ndata:\n  a: |\n    #SBATCH -N 4\n", "yaml"),
     ],
 )
 def test_files_are_taken_by_name_and_content(root: Path, name: str, content: str, form: str) -> None:

@@ -72,7 +72,7 @@ TRAINING_WORDS = (
 
 CONFIGURATION_WORDS = (
     b"slurmctld", b"slurm.conf", b"killonbadexit", b"cloud-config", b"unattended-upgrade", b"20auto-upgrades",
-    b"package_upgrade", b"cluster-autoscaler", b"brupop",
+    b"package_upgrade", b"cluster-autoscaler", b"brupop", b"#sbatch",
 )  # fmt: skip
 """Words (lower case) that make a ConfigMap, a Secret or a file without objects worth reading by itself."""
 
