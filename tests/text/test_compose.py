@@ -358,3 +358,24 @@ def test_the_pure_parser_reads_broken_text_too() -> None:
         composed = read("a: 1\n---\nb: [\n---\nc: &x 3\nd: *x\n---\ne: \x07\n")
     assert [plain(document.root) for document in composed.documents] == [{"a": 1}, {"c": 3, "d": 3}]
     assert [problem.kind for problem in composed.problems] == ["syntax", "syntax"]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("{image: nginx:1.27}", "nginx:1.27"),
+        ("a: 1\n---\n{image: ssm:/aws/x, b: 2}\n---\nc: 1\n", "ssm:/aws/x"),
+        ("{image: https://example.org/a}\n", "https://example.org/a"),
+    ],
+)
+def test_colons_in_plain_text_in_flow_style(text: str, expected: str) -> None:
+    composed = compose(Source("a.yaml", text))
+    assert composed.problems == []
+    found = [dig(document.root, "image") for document in composed.documents]
+    assert [(node.text, node.place.text) for node in found if isinstance(node, Scalar)] == [(expected, expected)]
+
+
+def test_a_document_that_the_slow_parser_refuses_too_stays_broken() -> None:
+    composed = compose(Source("a.yaml", "a: {b: nginx:1\n---\nc: {d: e:f}\n"))
+    assert [problem.place.start.line for problem in composed.problems] == [1]
+    assert len(composed.documents) == 1

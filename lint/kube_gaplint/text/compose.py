@@ -104,6 +104,8 @@ _STYLES: dict[str, ScalarStyle] = {"'": "single", '"': "double", "|": "literal",
 _PROPERTIES = re.compile(r"(?:[&!][^\s\[\]{},]*(?:\s+(?:#[^\n]*(?:\n|\Z)\s*)*|\Z|(?=[\[\]{},])))+")
 _NO_SPAN = Span(0, 0)
 _MOST_PROBLEMS = 1000
+_COLON = "found unexpected ':'"
+_LONGEST_SLOW = 1 << 18
 _MERGE_TAG = "tag:yaml.org,2002:merge"
 
 
@@ -132,6 +134,7 @@ def _compose(source: Source, limits: Limits) -> Composed:
         kept = len(composed.documents), len(composed.problems)
         progress.start = progress.free = at
         unreadable = -1
+        colon = False
         try:
             _compose_from(composed, text[at:end] if at or end < len(text) else text, at, limits, progress)
             failure = None
@@ -139,6 +142,7 @@ def _compose(source: Source, limits: Limits) -> Composed:
             failure = error
         except MarkedYAMLError as error:
             failure = _Broken(_syntax_problem(source, error, at))
+            colon = _COLON in str(error.problem)
         except (YAMLError, UnicodeEncodeError):
             # A character that YAML forbids is reported before the documents in front of it: read those by themselves.
             match = _UNPRINTABLE.search(text, at, end)
@@ -157,9 +161,15 @@ def _compose(source: Source, limits: Limits) -> Composed:
                 break
             at, end = end, len(text)
             continue
+        following = _DOCUMENT_LINE.search(text, progress.start + 1, end)
+        stop = end if following is None else following.start()
+        if colon and _compose_slowly(composed, text[progress.start : stop], limits, progress):
+            if stop == len(text):
+                break
+            at, end = stop, len(text) if stop == end else end
+            continue
         _report_once(composed, failure.problem, since=progress.start)
         broken += 1
-        following = _DOCUMENT_LINE.search(text, progress.start + 1, end)
         if failure.fatal or broken >= limits.problems:
             break
         if following is None:
@@ -169,6 +179,25 @@ def _compose(source: Source, limits: Limits) -> Composed:
         else:
             at = following.start()
     return composed
+
+
+def _compose_slowly(composed: Composed, text: str, limits: Limits, progress: _Progress) -> bool:
+    """Read one document with the pure parser; whether it could be read.
+
+    The C parser is of YAML 1.1 and refuses a `:` inside plain text in flow style (`{image: nginx:1.27}`), which
+    YAML 1.2 and Kubernetes read. The pure parser is slow, so a long text is left broken.
+    """
+    if CParser is None or len(text) > _LONGEST_SLOW:
+        return False
+    documents, problems, nodes = len(composed.documents), len(composed.problems), progress.nodes
+    start = progress.start
+    try:
+        _compose_from(composed, text, start, limits, progress, _pure_events(text).__next__)
+    except (_Broken, YAMLError):
+        del composed.documents[documents:], composed.problems[problems:]
+        progress.nodes, progress.start = nodes, start
+        return False
+    return True
 
 
 def _document_start(text: str, least: int, offset: int) -> int:
@@ -194,13 +223,21 @@ def _pure_events(text: str) -> Iterator[Any]:
     return cast("Iterator[Any]", YAML(typ="safe", pure=True).parse(text))
 
 
-def _compose_from(composed: Composed, text: str, base: int, limits: Limits, progress: _Progress) -> None:
-    """Append the documents of `text`, which stands at offset `base` of the source.
+def _compose_from(
+    composed: Composed,
+    text: str,
+    base: int,
+    limits: Limits,
+    progress: _Progress,
+    events: Callable[[], Any] | None = None,
+) -> None:
+    """Append the documents of `text`, which stands at offset `base` of the source, from the fastest parser's events
+    or those that are given.
 
     This is the hot path of the whole program: one loop over local variables, and no call a node that can be avoided.
     """
     source = composed.source
-    next_event = _events(text)
+    next_event = _events(text) if events is None else events
     if text.startswith("\ufeff"):
         base += 1  # a second mark, which the parser does not count
     new = tuple.__new__
