@@ -599,3 +599,26 @@ def test_horovod_stalls() -> None:
 def test_copies_in_memory_by_convention() -> None:
     assert value(read("hyperpodrun t.py --in_memory_checkpointing_freq=10").settings.in_memory) is True
     assert value(read("hyperpodrun t.py").settings.in_memory) == "?"
+
+
+@pytest.mark.parametrize(
+    ("option", "seconds"),
+    [
+        ("--ddp_timeout 18000", 18000.0),
+        ("--nccl-timeout-minutes=240", 14400.0),
+        ("--dist_timeout_seconds 30", 30.0),
+        ("--pg-timeout-hours 3", 10800.0),
+        ("--timeout 99", "?"),
+        ("--nccl-timeout 99", "?"),
+    ],
+)
+def test_timeout_by_convention(option: str, seconds: object) -> None:
+    """A program that nothing is known of: the option's name must tell the unit."""
+    found = read(f"torchrun own.py {option}")
+    assert found.framework is None or found.framework.name != "megatron"
+    assert value(found.settings.timeout) == seconds
+
+
+def test_every_timeout_option_says_how_it_is_set() -> None:
+    for row in FRAMEWORKS:
+        assert bool(row.timeout.amounts) == bool(row.timeout.how), row.name

@@ -121,6 +121,10 @@ class Resume:
     note: str = ""
 
 
+PLAIN_TIMEOUT = "init_process_group(timeout=timedelta(…))"
+"""How plain torch is told."""
+
+
 @dataclass(frozen=True, slots=True)
 class Timeout:
     """The process-group timeout. `seconds` is the default; None follows torch's own default."""
@@ -128,6 +132,8 @@ class Timeout:
     amounts: tuple[Amount, ...] = ()
     seconds: float | None = None
     note: str = ""
+    how: str = ""
+    """How a user sets it, as written on the command line, in the configuration or in Python."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -304,6 +310,7 @@ FRAMEWORKS: tuple[FrameworkFacts, ...] = (
             ),
             600.0,
             "--distributed-timeout-minutes 10",
+            "--distributed-timeout-minutes",
         ),
         asynchronous=Switch(("async-save",)),
         in_memory=(
@@ -338,7 +345,7 @@ FRAMEWORKS: tuple[FrameworkFacts, ...] = (
             unless=("overwrite-output-dir",),
             note="a checkpoint in output_dir is found unless overwrite_output_dir is set",
         ),
-        timeout=Timeout((Amount(("ddp-timeout",), "seconds"),), 1800.0, "ddp_timeout 1800"),
+        timeout=Timeout((Amount(("ddp-timeout",), "seconds"),), 1800.0, "ddp_timeout 1800", "ddp_timeout, in seconds"),
         extra=_HF_EXTRA,
     ),
     FrameworkFacts(
@@ -355,7 +362,12 @@ FRAMEWORKS: tuple[FrameworkFacts, ...] = (
         total_default=Default(1, "epochs", "num_epochs 1"),
         retention=(Amount(("save-total-limit",), "steps"),),
         resume=Resume("switch", ("auto-resume-from-checkpoints", "resume-from-checkpoint")),
-        timeout=Timeout((Amount(("ddp-timeout",), "seconds"),), 1800.0, "HF's ddp_timeout 1800"),
+        timeout=Timeout(
+            (Amount(("ddp-timeout",), "seconds"),),
+            1800.0,
+            "HF's ddp_timeout 1800",
+            "ddp_timeout, in seconds",
+        ),
         extra={**_HF_EXTRA, "model": ("base-model",)},
     ),
     FrameworkFacts(
@@ -377,7 +389,7 @@ FRAMEWORKS: tuple[FrameworkFacts, ...] = (
         total=(Amount(("max-duration",), "epochs-or-time-string"),),
         retention=(Amount(("save-num-checkpoints-to-keep",), "steps"),),
         resume=Resume("switch", ("autoresume",), note="autoresume false"),
-        timeout=Timeout((Amount(("dist-timeout",), "seconds"),), 600.0, "dist_timeout 600"),
+        timeout=Timeout((Amount(("dist-timeout",), "seconds"),), 600.0, "dist_timeout 600", "dist_timeout, in seconds"),
         samples_per_step=("global-train-batch-size",),
         extra={"overwrite-output": ("save-overwrite",), "data-workers": ("train-loader.num-workers",)},
     ),
@@ -395,7 +407,7 @@ FRAMEWORKS: tuple[FrameworkFacts, ...] = (
         total=(Amount(("max-duration",), "epochs-or-time-string"),),
         retention=(Amount(("save-num-checkpoints-to-keep",), "steps"),),
         resume=Resume("switch", ("autoresume",), note="autoresume false"),
-        timeout=Timeout((Amount(("dist-timeout",), "seconds"),), 300.0, "dist_timeout 300"),
+        timeout=Timeout((Amount(("dist-timeout",), "seconds"),), 300.0, "dist_timeout 300", "dist_timeout, in seconds"),
         samples_per_step=("global-train-batch-size",),
         extra={"overwrite-output": ("save-overwrite",)},
         calls=("Trainer",),
@@ -425,7 +437,12 @@ FRAMEWORKS: tuple[FrameworkFacts, ...] = (
         retention=(Amount(("checkpoint.keep-latest-k",), "steps"),),
         retention_default=10,
         resume=Resume("always", note="checkpoint.load_step -1: the newest step in the folder"),
-        timeout=Timeout((Amount(("comm.train-timeout-seconds",), "seconds"),), 100.0, "comm.train_timeout_seconds 100"),
+        timeout=Timeout(
+            (Amount(("comm.train-timeout-seconds",), "seconds"),),
+            100.0,
+            "comm.train_timeout_seconds 100",
+            "comm.train_timeout_seconds",
+        ),
         asynchronous=Switch(("checkpoint.async-mode",), off=("disabled", "none", "")),
         samples_per_step=("training.global-batch-size",),
         extra={
@@ -583,7 +600,12 @@ FRAMEWORKS: tuple[FrameworkFacts, ...] = (
         total=(Amount(("trainer.max-steps", "max-steps", "Trainer(max_steps)"), "steps"),),
         retention=(Amount(("log.ckpt.save-top-k", "ModelCheckpoint(save_top_k)"), "steps"),),
         resume=Resume("switch", ("resume.resume-if-exists", "AutoResume(resume_if_exists)"), default=None),
-        timeout=Timeout((Amount(("$TORCH_NCCL_HEARTBEAT_TIMEOUT_SEC",), "seconds"),), 1800.0, "Lightning's 30 minutes"),
+        timeout=Timeout(
+            (Amount(("$TORCH_NCCL_HEARTBEAT_TIMEOUT_SEC",), "seconds"),),
+            1800.0,
+            "Lightning's 30 minutes",
+            "TORCH_NCCL_HEARTBEAT_TIMEOUT_SEC, which NeMo 2 takes for it",
+        ),
         asynchronous=Switch(("trainer.strategy.ckpt-async-save", "MegatronStrategy(ckpt_async_save)"), default=None),
         signal_save=Switch(("PreemptionPlugin(preempt_time)",), default=None),
         extra={
@@ -646,7 +668,7 @@ FRAMEWORKS: tuple[FrameworkFacts, ...] = (
             default=None,
             note="the example scripts look for the last checkpoint in output_dir",
         ),
-        timeout=Timeout((Amount(("ddp-timeout",), "seconds"),), 1800.0, "ddp_timeout 1800"),
+        timeout=Timeout((Amount(("ddp-timeout",), "seconds"),), 1800.0, "ddp_timeout 1800", "ddp_timeout, in seconds"),
         asynchronous=Switch((), default=False, note="the Trainer saves while training waits"),
         signal_save=Switch(("enable-jit-checkpoint",), note="enable_jit_checkpoint false"),
         extra=_HF_EXTRA,
@@ -674,7 +696,12 @@ FRAMEWORKS: tuple[FrameworkFacts, ...] = (
             default=True,
             note="trainer.resume_mode auto: the newest checkpoint in the folder",
         ),
-        timeout=Timeout((Amount(("actor-rollout-ref.nccl-timeout",), "seconds"),), 600.0, "nccl_timeout 600"),
+        timeout=Timeout(
+            (Amount(("actor-rollout-ref.nccl-timeout",), "seconds"),),
+            600.0,
+            "nccl_timeout 600",
+            "actor_rollout_ref.nccl_timeout, in seconds",
+        ),
         samples_per_step=("data.train-batch-size",),
         extra={"tensor-parallel": ("actor-rollout-ref.rollout.tensor-model-parallel-size",)},
     ),
@@ -739,7 +766,7 @@ FRAMEWORKS: tuple[FrameworkFacts, ...] = (
         total=(Amount(("max-steps",), "steps"), Amount(("num-train-epochs",), "epochs")),
         retention=(Amount(("save-total-limit",), "steps"),),
         resume=Resume("switch", ("resume-from-checkpoint",), default=None),
-        timeout=Timeout((Amount(("ddp-timeout",), "seconds"),), None),
+        timeout=Timeout((Amount(("ddp-timeout",), "seconds"),), None, "", "ddp_timeout, in seconds"),
         extra={**_HF_EXTRA, "model": ("model",), "dataset": ("dataset",)},
     ),
     FrameworkFacts(
@@ -874,7 +901,12 @@ FRAMEWORKS: tuple[FrameworkFacts, ...] = (
         saving=Switch((), default=None),
         retention=(Amount(("CheckpointConfig(num_to_keep)",), "steps"),),
         resume=Resume("switch", ("TorchTrainer(resume_from_checkpoint)",), default=None),
-        timeout=Timeout((Amount(("TorchConfig(timeout_s)",), "seconds"),), 1800.0, "TorchConfig timeout_s 1800"),
+        timeout=Timeout(
+            (Amount(("TorchConfig(timeout_s)",), "seconds"),),
+            1800.0,
+            "TorchConfig timeout_s 1800",
+            "TorchConfig(timeout_s=…)",
+        ),
         extra={"max-failures": ("FailureConfig(max_failures)",)},
         extra_defaults={"max-failures": "0"},
     ),
@@ -916,6 +948,7 @@ FRAMEWORKS: tuple[FrameworkFacts, ...] = (
             (Amount(("DDPStrategy(timeout)", "FSDPStrategy(timeout)", "DeepSpeedStrategy(timeout)"), "timedelta"),),
             1800.0,
             "default_pg_timeout of 30 minutes",
+            "DDPStrategy(timeout=timedelta(…)), likewise FSDPStrategy and DeepSpeedStrategy",
         ),
         signal_save=Switch((), default=None, note="on Slurm, Lightning saves and requeues on SIGUSR1"),
         extra={"weights-only": ("ModelCheckpoint(save_weights_only)",)},
@@ -932,7 +965,12 @@ FRAMEWORKS: tuple[FrameworkFacts, ...] = (
             variables=("DEEPSPEED_TIMEOUT",),
         ),
         visible=False,
-        timeout=Timeout((Amount(("$DEEPSPEED_TIMEOUT",), "minutes"),), 1800.0, "DeepSpeed's 30 minutes"),
+        timeout=Timeout(
+            (Amount(("$DEEPSPEED_TIMEOUT",), "minutes"),),
+            1800.0,
+            "DeepSpeed's 30 minutes",
+            "the variable DEEPSPEED_TIMEOUT, in minutes",
+        ),
         flags="deepspeed",
     ),
     FrameworkFacts(
@@ -954,7 +992,12 @@ FRAMEWORKS: tuple[FrameworkFacts, ...] = (
         visible=False,
         save_path=(_path("ProjectConfiguration(project_dir)"),),
         retention=(Amount(("ProjectConfiguration(total_limit)",), "steps"),),
-        timeout=Timeout((Amount(("InitProcessGroupKwargs(timeout)",), "timedelta"),), 600.0, "10 minutes for NCCL"),
+        timeout=Timeout(
+            (Amount(("InitProcessGroupKwargs(timeout)",), "timedelta"),),
+            600.0,
+            "10 minutes for NCCL",
+            "InitProcessGroupKwargs(timeout=timedelta(…))",
+        ),
     ),
     FrameworkFacts(
         name="torch",
@@ -965,7 +1008,12 @@ FRAMEWORKS: tuple[FrameworkFacts, ...] = (
             calls=("init_process_group", "DistributedDataParallel", "FSDP", "fully_shard"),
         ),
         visible=False,
-        timeout=Timeout((Amount(("init_process_group(timeout)",), "timedelta"),), None, "torch's default"),
+        timeout=Timeout(
+            (Amount(("init_process_group(timeout)",), "timedelta"),),
+            None,
+            "torch's default",
+            PLAIN_TIMEOUT,
+        ),
     ),
 )  # fmt: skip
 
@@ -986,6 +1034,8 @@ class Conventions:
     samples_per_step: tuple[str, ...]
     variables: tuple[str, ...]
     """Environment variables that hold the save path of a script whose text is not seen."""
+    timeout: tuple[Amount, ...]
+    """The process group's timeout, where the name leaves no doubt about the unit."""
     extra: Mapping[str, tuple[str, ...]]
     config: tuple[str, ...]
     """Options that name a configuration file, which may hold every other one."""
@@ -1027,6 +1077,17 @@ CONVENTIONS = Conventions(
     in_memory=("in-memory-checkpointing-freq", "non-persistent-save-interval", "local-checkpoint-interval"),
     samples_per_step=("global-batch-size", "global-train-batch-size"),
     variables=("CHECKPOINT_DIR", "CHECKPOINT_PATH", "CKPT_DIR", "CKPT_PATH", "SAVE_DIR", "SAVE_PATH"),
+    timeout=(
+        Amount(("ddp-timeout",), "seconds"),
+        Amount(
+            tuple(
+                f"{group}timeout-{unit}"
+                for group in ("ddp-", "dist-", "distributed-", "nccl-", "process-group-", "pg-", "collective-")
+                for unit in ("minutes", "mins", "seconds", "sec", "secs", "hours")
+            ),
+            "named",
+        ),
+    ),
     extra={
         "tensor-parallel": ("tensor-model-parallel-size", "tensor-parallel-size", "tp-size", "tp-degree", "tp"),
         "pipeline-parallel": ("pipeline-model-parallel-size", "pipeline-parallel-size", "pp-size", "pp-degree", "pp"),

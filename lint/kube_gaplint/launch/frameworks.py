@@ -652,25 +652,12 @@ class _Reader:
 
     def _timeout(self) -> Setting[float]:
         facts, look = self.facts, self.look
+        given = self._given_timeout(facts.timeout.amounts if facts is not None else CONVENTIONS.timeout)
+        if given is not None:
+            return given
         if facts is None:
             return look.missing(())
         timeout = facts.timeout
-        for amount in timeout.amounts:
-            found = look.given(amount.keys)
-            if found is None:
-                continue
-            key, value = found
-            if not isinstance(value, Set):
-                return value
-            if value.value.strip().lower() in {"none", "null", ""}:
-                continue
-            read = quantity(value.value, amount.unit, key)
-            seconds = read.seconds if read is not None else None
-            return (
-                Unknown(f"{value.value!r} cannot be read", value.origin)
-                if seconds is None
-                else Set(seconds, value.origin)
-            )
         missing = look.missing([key for amount in timeout.amounts for key in amount.keys])
         if isinstance(missing, Unknown):
             return missing
@@ -685,6 +672,24 @@ class _Reader:
                 shown = ".".join(map(str, self.torch.value))
                 return Set(defaults.timeout_nccl, Origin(look.home.place, "default", f"torch {shown}'s default"))
         return Absent(look.home)
+
+    def _given_timeout(self, amounts: tuple[Amount, ...]) -> Setting[float] | None:
+        """The timeout that an option gives; None where none does."""
+        for amount in amounts:
+            found = self.look.given(amount.keys)
+            if found is None:
+                continue
+            key, value = found
+            if not isinstance(value, Set):
+                return value
+            if value.value.strip().lower() in {"none", "null", ""}:
+                continue
+            read = quantity(value.value, amount.unit, key)
+            seconds = read.seconds if read is not None else None
+            if seconds is None:
+                return Unknown(f"{value.value!r} cannot be read", value.origin)
+            return Set(seconds, value.origin)
+        return None
 
     def _exit_after(self) -> Setting[float]:
         if self.facts is None or not self.facts.exit_after:
