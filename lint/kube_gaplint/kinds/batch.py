@@ -348,8 +348,9 @@ class _Reading:
             resume = step.options.find("auto-resume")
             if resume is not None:
                 return Set("HyperPod's auto-resume", Origin(resume.word.place))
-            if step.trains and step.command.certainty == "repeated" and _repeats_the_same(step):
-                return Set("a loop in the script", step.origin)
+            loop = _repeated(step) if step.trains else Absent(step.origin)
+            if not isinstance(loop, Absent):
+                return loop
         if self.profile.supervisor:
             return Set("the profile's supervisor", Origin(self.home.place, "default", "the profile's supervisor"))
         return self._requeue_exit(requeue)
@@ -428,11 +429,23 @@ def _opened(directive: Directive) -> Directive:
     return Directive(directive.name, directive.value, directive.place, directive.line)
 
 
-def _repeats_the_same(step: Step) -> bool:
-    """A loop that starts the step anew until it succeeds, and not one that walks over hosts or parameters."""
-    return re.search(r"\b(until|while)\b", step.command.condition) is not None or (
-        step.command.condition == "" and step.command.fallback
-    )
+_ENDLESS = frozenset({"true", ":", "1", "[ 1 ]", "((1))", "(( 1 ))", "[[ 1 ]]"})
+_OVER = re.compile(r"for\s+(\w+)\b")
+
+
+def _repeated(step: Step) -> Setting[str]:
+    """Whether a loop starts the same step again and again, rather than one for each host or parameter."""
+    command = step.command
+    if command.certainty != "repeated":
+        return Absent(step.origin)
+    found = Set("a loop in the script", step.origin)
+    if command.fallback or command.condition in _ENDLESS:
+        return found
+    over = _OVER.match(command.condition)
+    if over is None:
+        return Unknown("a loop in the script may start it again", step.origin)
+    uses = re.search(rf"\$\{{?{over.group(1)}\b", command.place.text)
+    return found if uses is None else Absent(step.origin)
 
 
 def _of_step(step: Step, size: Allocation, home: Origin) -> Accelerators | None:

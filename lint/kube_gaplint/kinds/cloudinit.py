@@ -27,9 +27,19 @@ from kube_gaplint.text.source import PlacedText
 
 _DEEPEST = 4
 _NODE_ENVIRONMENT = "the environment of a node is not seen"
-_APT_LINE = re.compile(r'\s*([A-Za-z][\w:-]*(?:::[\w-]*)*)\s+"?([^";{}]*)"?\s*;')
-_APT_BLOCK = re.compile(r"\s*([A-Za-z][\w:-]*)\s*\{")
+_APT_TOKEN = re.compile(
+    r"""\s*(?:
+        (?P<open>[A-Za-z][\w:-]*)\s*\{
+      | (?P<close>\}\s*;?)
+      | (?P<key>[A-Za-z][\w:-]*)\s+(?P<value>"[^"]*"|[^";{}]+)\s*;
+      | "(?P<item>[^"]*)"\s*;?
+      | [^\s{}";]+
+      | ;
+    )""",
+    re.VERBOSE,
+)
 _ASSIGNMENT = re.compile(r"\s*([A-Za-z_][\w.-]*)\s*=\s*(.*?)\s*$")
+_SUBSTITUTION = re.compile(r"(?:/[^/]*/|\d+)?s([^\w\s\\])((?:(?!\1).)*)\1((?:(?!\1).)*)\1")
 _UNATTENDED = "apt::periodic::unattended-upgrade"
 _PERIODIC = "apt::periodic::enable"
 _BLACKLIST = "unattended-upgrade::package-blacklist"
@@ -288,32 +298,32 @@ def _origin(piece: PlacedText, chain: tuple[Link, ...]) -> Origin:
 
 
 def _apt_conf(file: str, text: PlacedText, chain: tuple[Link, ...], setup: Setup) -> None:
-    """apt.conf, as far as upgrades go: `Key::Sub "value";` and one level of `Key { "value"; };`."""
+    """apt.conf, as far as upgrades go: `Key::Sub "value";` and one level of `Key { Sub "value"; "value"; };`."""
     block = ""
-    held: list[str] = []
     for line, raw in lines(text):
-        content = line.split("//", 1)[0] if not line.lstrip().startswith(("//", "#")) else ""
+        if line.lstrip().startswith(("//", "#")):
+            continue
         piece = stripped(raw)
-        if not content.strip():
-            continue
-        opened = _APT_BLOCK.match(content)
-        if opened:
-            block = opened.group(1).lower()
-            content = content[opened.end() :]
-        if block == _BLACKLIST:
-            held.extend(re.findall(r'"([^"]+)"', content))
-            if held:
-                setup.add("held", f"blacklist {', '.join(held[:4])}", _origin(piece, chain))
-                held = []
-        if block and "}" in content:
-            block = ""
-            continue
-        for found in _APT_LINE.finditer(content):
-            key = f"{block}::{found.group(1)}".lower() if block else found.group(1).lower()
-            if key in (_UNATTENDED, _PERIODIC):
-                setup.apt_value(file, key, found.group(2), piece.text, _origin(piece, chain))
-            elif key.rstrip(":") == _BLACKLIST:
-                setup.add("held", f"blacklist {found.group(2)}", _origin(piece, chain))
+        at = 0
+        while at < len(line):
+            token = _APT_TOKEN.match(line, at)
+            if token is None:
+                break
+            at = token.end()
+            opened, closed, key, value, item = token.group("open", "close", "key", "value", "item")
+            if opened is not None:
+                block = opened.lower()
+            elif closed is not None:
+                block = ""
+            elif key is not None:
+                name = (f"{block}::{key}" if block else key).lower()
+                if name in (_UNATTENDED, _PERIODIC):
+                    setup.apt_value(file, name, value.strip(' "'), piece.text, _origin(piece, chain))
+                elif name.rstrip(":") == _BLACKLIST:
+                    named = value.strip(' "')
+                    setup.add("held", f"blacklist {named}", _origin(piece, chain))
+            elif item is not None and block == _BLACKLIST:
+                setup.add("held", f"blacklist {item}", _origin(piece, chain))
 
 
 def _assignments(text: PlacedText) -> Iterable[tuple[str, str, Slice]]:
@@ -538,10 +548,10 @@ def one_command(
         _sed(setup, words, origin)
     elif name == "rm":
         _removed_files(setup, words, origin)
-    elif name == "tee" and previous is not None and command.pipeline.index > 0 and command.stdin is None:
+    elif name == "tee" and command.pipeline.index > 0 and not (command.stdin is not None and command.stdin.target):
         for path in words[1:]:
             if not path.startswith("-"):
-                _written(setup, path, previous, chain)
+                _teed(setup, path, command, previous, chain)
     _watch_opaque(setup, name, words, command, previous)
 
 
@@ -638,7 +648,7 @@ def _sed(setup: Setup, words: list[str], origin: Origin) -> None:
     for path in paths:
         kind = packages.file_kind(path)
         for script in words[1:]:
-            found = re.match(r"(?:\S*)s(.)((?:(?!\1).)*)\1((?:(?!\1).)*)\1", script)
+            found = _SUBSTITUTION.match(script)
             if found is None:
                 continue
             old, new = found.group(2), found.group(3)
@@ -656,6 +666,14 @@ def _removed_files(setup: Setup, words: list[str], origin: Origin) -> None:
         if packages.file_kind(path) == "apt-conf" and path.rpartition("/")[2] in ("20auto-upgrades", "10periodic"):
             setup.forget_file(path)
             setup.switch("apt", False, short(words), origin)
+
+
+def _teed(setup: Setup, path: str, command: Command, previous: Command | None, chain: tuple[Link, ...]) -> None:
+    """A file that `tee` writes out of a pipe."""
+    if command.stdin is not None and packages.file_kind(path) is not None:
+        write_file(path, command.stdin.text, chain, setup, appends=True)
+    elif previous is not None:
+        _written(setup, path, previous, chain)
 
 
 def _written(setup: Setup, path: str, command: Command, chain: tuple[Link, ...]) -> None:

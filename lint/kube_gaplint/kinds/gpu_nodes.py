@@ -107,7 +107,7 @@ class Evidence:
         listed = f"{key} {operator} {', '.join(values)}".rstrip()
         off = [value for value in values if value.lower() in instances.FALSE_VALUES]
         if operator == "DoesNotExist" or (operator == "Lt" and values == ("1",)):
-            if ".com/instance-accelerator" not in key:  # Trainium and the like; GPUs are another label
+            if "/instance-accelerator" not in key:  # Trainium and the like; GPUs are another label
                 self.lacks(listed, origin)
         elif operator == "NotIn":
             if any(value.lower() in ("true", "1", "yes") for value in values):
