@@ -84,7 +84,7 @@ def launcher(
         ("ft_launcher --ft-rank-heartbeat-timeout=300 t.py", ["ft_launcher"], "t.py", "script", 0),
         ("hyperpodrun --server-host=0.0.0.0 --tee=3 t.py --a 1", ["hyperpodrun"], "t.py", "script", 2),
         ("litgpt pretrain pythia --out_dir=/o", ["litgpt"], "litgpt", "command", 3),
-        ("axolotl train c.yml --launcher torchrun", ["axolotl"], "axolotl", "command", 3),
+        ("axolotl train c.yml --launcher torchrun", ["axolotl"], "axolotl", "command", 4),
         ("llamafactory-cli train c.yaml", ["llamafactory"], "llamafactory-cli", "command", 2),
         ("nemo llm pretrain --factory llama3_8b", ["nemo"], "nemo", "command", 4),
         ("apptainer exec --nv -B /a:/b img.sif python t.py", [], "t.py", "script", 0),

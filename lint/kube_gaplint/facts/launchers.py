@@ -234,13 +234,21 @@ LAUNCHERS: tuple[LauncherFacts, ...] = (
         source="Lightning-AI/litgpt litgpt/__main__.py @26857050",
         programs=("litgpt",),
         modules=("litgpt",),
+        subcommands=(
+            ("pretrain",),
+            ("finetune",),
+            ("finetune_full",),
+            ("finetune_lora",),
+            ("finetune_adapter",),
+            ("finetune_adapter_v2",),
+        ),
         starts="self",
     ),
     LauncherFacts(
         kind="axolotl",
         source="axolotl-ai-cloud/axolotl src/axolotl/cli/main.py @067b021c",
         programs=("axolotl",),
-        subcommands=(("train",), ()),
+        subcommands=(("train",),),
         starts="self",
     ),
     LauncherFacts(
@@ -248,6 +256,7 @@ LAUNCHERS: tuple[LauncherFacts, ...] = (
         source="hiyouga/LLaMA-Factory src/llamafactory/launcher.py:58-89 @ff6d4d12",
         programs=("llamafactory-cli", "lmf"),
         modules=("llamafactory.cli", "llamafactory.launcher"),
+        subcommands=(("train",),),
         starts="self",
     ),
     LauncherFacts(

@@ -11,7 +11,7 @@ from kube_gaplint.facts import programs
 from kube_gaplint.facts.launchers import NOT_TRAINING, NOT_TRAINING_MODULES, TRAINING_SCRIPTS
 from kube_gaplint.launch.config_files import written_files
 from kube_gaplint.launch.frameworks import Understood, is_helper, opaque_settings, understand
-from kube_gaplint.launch.launchers import Peeled, peel_all
+from kube_gaplint.launch.launchers import Peeled, is_launcher, peel_all
 from kube_gaplint.launch.launchers.base import Files
 from kube_gaplint.launch.lookup import ScriptFacts
 from kube_gaplint.launch.options import parse_options
@@ -90,7 +90,7 @@ class _Reader:
         candidates = [
             candidate
             for command in self.commands
-            if command.certainty not in {"on-exit", "never-seen"}
+            if command.certainty not in {"on-exit", "never-seen"} and command.name not in NOT_TRAINING
             for candidate in self._candidates(command)
         ]
         best = max((candidate.rank for candidate in candidates), default=0)
@@ -278,6 +278,8 @@ def _is_no_training(peeled: Peeled) -> bool:
     name = peeled.name
     if peeled.interpreted:
         return False
+    if is_launcher(name) and not any(one.command is peeled.command for one in peeled.launchers):
+        return True  # `ray start`, `accelerate env`: it launches nothing here
     return name in NOT_TRAINING or name in programs.HELPERS or programs.BENCHMARKS.fullmatch(name) is not None
 
 

@@ -164,7 +164,7 @@ def _command(state: _State, files: Files, torch_of: TorchOf) -> Peeled | list[_S
         ]
     facts, taken = launcher_named(words)
     if facts is not None:
-        return _layer(state, facts, words[taken:], files, torch_of)
+        return _layer(state, facts, words[1:] if facts.starts == "self" else words[taken:], files, torch_of)
     if name in CONTAINER_RUNNERS:
         inner = _inside_container(words, name)
         if inner is not None:
@@ -215,27 +215,34 @@ def _layer(
     return [following]
 
 
+_SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ash", "ksh", "rbash", "busybox"})
+
+
 def _nested(state: _State, files: Files) -> Peeled | list[_State] | None:
-    """What a wrapper, a shell or a script by its name runs; None where the words are a program of their own."""
+    """What a wrapper, a shell or a script by its name runs; None where the words are a program of their own.
+
+    The commands of a container are free of wrappers already; those behind a launcher are not.
+    """
     from kube_gaplint.launch.start import nested, peel_wrappers, start
 
+    name = last_name(state.words[0])
     command = replace(state.command, words=state.words, environment=state.environment)
-    bare = peel_wrappers(command)
-    if bare.words != state.words and bare.words:
-        return [replace(state, command=bare, words=bare.words, environment=bare.environment, depth=state.depth + 1)]
+    if state.depth:
+        bare = peel_wrappers(command)
+        if bare.words != state.words and bare.words:
+            return [replace(state, command=bare, words=bare.words, environment=bare.environment, depth=state.depth + 1)]
+    is_script = name.endswith(".sh") or "entrypoint" in name
+    if not (state.depth or is_script or name in _SHELLS):
+        return None
     inside = nested(command, state.words, files)
     if inside is not None and inside.commands:
         return [
-            replace(
-                state,
-                command=each,
-                words=each.words,
-                environment=each.environment,
-                depth=state.depth + 1,
-            )
+            replace(state, command=each, words=each.words, environment=each.environment, depth=state.depth + 1)
             for each in inside.commands
             if each.certainty not in {"on-exit", "never-seen"} or state.command.certainty == each.certainty
         ] or None
+    if not (is_script or name in _SHELLS):
+        return None
     reason = start(state.words, state.environment, files).unknown
     return _opaque(state, reason) if reason else None
 
@@ -309,6 +316,11 @@ def launcher_named(words: tuple[Word, ...]) -> tuple[LauncherFacts | None, int]:
             if given == subcommand:
                 return facts, 1 + len(subcommand)
     return None, 0
+
+
+def is_launcher(name: str) -> bool:
+    """Whether a program is a launcher by its name, be it called to launch (`ray job submit`) or not (`ray start`)."""
+    return bool(_launchers_of(name))
 
 
 def _inside_container(words: tuple[Word, ...], runner: str) -> tuple[Setting[str], tuple[Word, ...]] | None:
