@@ -45,6 +45,9 @@ from kube_gaplint.text.source import Place, PlacedText
 MAX_TEXT: Final = 1 << 20
 """Characters of one script that are read."""
 
+_PASSED_ON: Final = re.compile(r"\b([A-Za-z_]\w*)=")
+_LOGGING: Final = frozenset(["echo", "printf", ":"])
+
 Prefix = Mapping[str, tuple[Value, Origin]]
 """Assignments in front of a command: they hold for it alone."""
 
@@ -272,7 +275,7 @@ class Walker:
             words = shell_builtins.declare(self, head, rest)
             shell_emit.emit(self, words, redirects, statement, {})
             return ""
-        words = [word for token in rest for word in self.words.words(token.start, token.end)]
+        words = self._command_words(rest, shown=head in _LOGGING and not redirects)
         if not words:
             for token in tokens[:at]:
                 self.assign(token)
@@ -296,6 +299,19 @@ class Walker:
             return "exit"
         return ""
 
+    def _command_words(self, tokens: Sequence[Token], *, shown: bool) -> list[Word]:
+        """The words of a command. `shown`: they go to the log, unless a pipe or a substitution takes them."""
+        text, shell = self.source.text, self.shell
+        logged = shown and shell.pipeline[1] == 1 and not shell.silent
+        out: list[Word] = []
+        for token in tokens:
+            if text.find("$", token.start, token.end) < 0:
+                out.extend(self.words.words(token.start, token.end))
+                continue
+            with self.words.handing_on(None if logged else _PASSED_ON.findall(text, token.start, token.end)):
+                out.extend(self.words.words(token.start, token.end))
+        return out
+
     def _prefix(self, tokens: Sequence[Token]) -> dict[str, tuple[Value, Origin]]:
         """The assignments before a command."""
         out: dict[str, tuple[Value, Origin]] = {}
@@ -303,7 +319,8 @@ class Walker:
         for token in tokens:
             found = ASSIGNMENT.match(text, token.start, token.end)
             if found is not None and not found.group(2) and text[found.end() : found.end() + 1] != "(":
-                value = self.words.value(found.end(), token.end)
+                with self.words.handing_on((found.group(1),)):
+                    value = self.words.value(found.end(), token.end)
                 out[found.group(1)] = (value, Origin(self.place(token.start, token.end)))
         return out
 
@@ -325,7 +342,8 @@ class Walker:
             unknown = Unknown(f"single elements of {name} are set", Origin(place))
             fresh = Variable(None, (Value([Hole(unknown, self.source, token.start, token.end, many=True)]),))
         else:
-            value = self.words.value(at, token.end)
+            with self.words.handing_on((name,)):
+                value = self.words.value(at, token.end)
             head = Run(text[token.start : at], self.source, token.start, at)
             word = make_word(list(flatten(Value([head, *value.parts]))), place)
             if plus:

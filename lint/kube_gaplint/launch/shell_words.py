@@ -7,7 +7,8 @@ points at the text that wrote it.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -56,7 +57,7 @@ class Expander:
     state: State
     budget: Budget
     reads: set[str] = field(default_factory=set)
-    """Names of the variables that were expanded."""
+    """Names of the variables that were expanded, other than within `handing_on`."""
     substitute: Substitute | None = None
     """Gives the output of the command substitution whose commands stand between two offsets, where it is known."""
     depth: int = 0
@@ -67,6 +68,18 @@ class Expander:
         self.text = self.source.text
         if isinstance(self.source, TracedText):
             self.holes = self.source.holes or None
+
+    @contextmanager
+    def handing_on(self, names: Container[str] | None) -> Iterator[None]:
+        """What is expanded meanwhile is no use of these names (`export X=${X:-1}`, `mpirun -x X=$X`); None: of any."""
+        reads = self.reads
+        self.reads = found = set[str]()
+        try:
+            yield
+        finally:
+            self.reads = reads
+            if names is not None:
+                reads.update(name for name in found if name not in names)
 
     # --- entry points ----------------------------------------------------------------------------------------------
 
