@@ -40,6 +40,11 @@ def bundle_of(**files: str) -> Bundle:
     return bundle
 
 
+def manifest(api_version: str, kind: str, spec: str, name: str = "a", key: str = "spec") -> str:
+    """A document with one object; `spec` is what stands between the braces."""
+    return f"---\napiVersion: {api_version}\nkind: {kind}\nmetadata: {{name: {name}}}\n{key}: {{{spec}}}\n"
+
+
 def all_views(text: str = "", /, **files: str) -> list[object]:
     """Every view of nodes and Slurm."""
     bundle = bundle_of(**({"main": text} if text else {}), **files)

@@ -98,7 +98,8 @@ def test_shell(line: str, expected: list[str]) -> None:
 
 
 def test_here_documents_that_write_files() -> None:
-    text = "#!/bin/bash\ncat > /etc/apt/apt.conf.d/20auto-upgrades <<'EOF'\nAPT::Periodic::Unattended-Upgrade \"1\";\nEOF\n"
+    begin = "#!/bin/bash\ncat > /etc/apt/apt.conf.d/20auto-upgrades <<'EOF'\n"
+    text = begin + 'APT::Periodic::Unattended-Upgrade "1";\nEOF\n'
     found = setup(text).actions()
     assert [(action.kind, action.origin.place.start.line) for action in found] == [("unattended-on", 3)]
 
@@ -195,7 +196,8 @@ def test_parts_of_a_mime_archive() -> None:
 
 def test_ignition_and_butane() -> None:
     source = "data:,REBOOT_STRATEGY%3Dreboot"
-    text = f'{{"ignition": {{}}, "storage": {{"files": [{{"path": "/etc/flatcar/update.conf", "contents": {{"source": "{source}"}}}}]}}}}'
+    file = f'{{"path": "/etc/flatcar/update.conf", "contents": {{"source": "{source}"}}}}'
+    text = f'{{"ignition": {{}}, "storage": {{"files": [{file}]}}}}'
     assert kinds(text) == ["os-update-agent"]
     masked = '{"ignition": {}, "systemd": {"units": [{"name": "locksmithd.service", "mask": true}]}}'
     assert kinds(masked) == ["unattended-off"]
@@ -224,7 +226,8 @@ def test_what_cannot_be_seen(text: str, opaque: bool) -> None:
 
 PIECES = st.sampled_from(
     ["#cloud-config\n", "#!/bin/bash\n", "runcmd:\n", "- ", "apt-get upgrade", "write_files:\n", "MIME-Version: 1.0\n",
-     "boundary=x\n", "--x\n", "\n", "{", "}", ": ", "'", "|", "echo a > /etc/apt/apt.conf.d/x", "sed -i s/a/b/ /etc/yum.conf"]
+     "boundary=x\n", "--x\n", "\n", "{", "}", ": ", "'", "|", "echo a > /etc/apt/apt.conf.d/x",
+     "sed -i s/a/b/ /etc/yum.conf"]
 )  # fmt: skip
 
 

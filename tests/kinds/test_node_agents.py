@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from node_samples import all_views, kinds, only, value, views
+from node_samples import all_views, kinds, manifest, only, value, views
 
 from kube_gaplint.model.nodes import (
     DriverUpgrade,
@@ -58,7 +58,7 @@ def test_plans_that_run_a_script_out_of_a_secret() -> None:
 
 
 def test_k0s_autopilot() -> None:
-    text = "apiVersion: autopilot.k0sproject.io/v1beta2\nkind: UpdateConfig\nmetadata: {name: u}\nspec: {channel: stable%s}\n"
+    text = manifest("autopilot.k0sproject.io/v1beta2", "UpdateConfig", "channel: stable%s")
     assert value(only(UpgradeAgent, text % "").restraint) == "absent"
     periodic = ", upgradeStrategy: {type: periodic, periodic: {days: [Sunday], startTime: '02:00', length: 2h}}"
     assert "Sunday" in str(value(only(UpgradeAgent, text % periodic).restraint))
@@ -130,7 +130,7 @@ metadata: {name: gpu}
 spec:
   nodeSelector: {matchLabels: {node-role.kubernetes.io/gpu: ""}}
 %s"""
-VERSION = "---\napiVersion: config.openshift.io/v1\nkind: ClusterVersion\nmetadata: {name: version}\nspec: {channel: stable-4.16}\n"
+VERSION = manifest("config.openshift.io/v1", "ClusterVersion", "channel: stable-4.16")
 
 
 def test_openshift_pools() -> None:
@@ -250,7 +250,8 @@ def test_defaults_of_daemon_sets() -> None:
     assert (value(found.pull_policy), found.gpus.answer) == ("Always", "yes")
     rolling = "updateStrategy: {type: OnDelete, rollingUpdate: {maxUnavailable: 100%}}, "
     told = only(NodeDaemon, daemon_set("containers: [{name: c, image: 'calico/node:v3'}]", spec=rolling))
-    assert (value(told.strategy), value(told.max_unavailable), value(told.pull_policy)) == ("OnDelete", "100%", "IfNotPresent")  # fmt: skip
+    assert (value(told.strategy), value(told.max_unavailable)) == ("OnDelete", "100%")
+    assert value(told.pull_policy) == "IfNotPresent"
     filled = only(NodeDaemon, daemon_set("containers: [{name: c, image: FILLED BY OPERATOR}]", "nvidia-device-plugin"))
     assert value(filled.image) == "unknown"
 
@@ -261,10 +262,10 @@ def test_defaults_of_daemon_sets() -> None:
 @pytest.mark.parametrize(
     ("text", "automatic", "managed"),
     [
-        ("apiVersion: nvidia.com/v1\nkind: ClusterPolicy\nmetadata: {name: p}\nspec: {driver: {upgradePolicy: {}}}\n", False, True),
-        ("apiVersion: nvidia.com/v1\nkind: ClusterPolicy\nmetadata: {name: p}\nspec: {driver: {enabled: false}}\n", False, False),
-        ("apiVersion: nvidia.com/v1alpha1\nkind: NVIDIADriver\nmetadata: {name: d}\nspec: {driverType: gpu}\n", True, True),
-        ("apiVersion: mellanox.com/v1alpha1\nkind: NicClusterPolicy\nmetadata: {name: n}\nspec: {ofedDriver: {version: a}}\n", False, True),
+        (manifest("nvidia.com/v1", "ClusterPolicy", "driver: {upgradePolicy: {}}"), False, True),
+        (manifest("nvidia.com/v1", "ClusterPolicy", "driver: {enabled: false}"), False, False),
+        (manifest("nvidia.com/v1alpha1", "NVIDIADriver", "driverType: gpu"), True, True),
+        (manifest("mellanox.com/v1alpha1", "NicClusterPolicy", "ofedDriver: {version: a}"), False, True),
         ("driver: {version: '550'}\ntoolkit: {}\ndevicePlugin: {}\n", True, True),
         ("gpu-operator: {driver: {enabled: false}}\n", True, False),
     ],
@@ -341,8 +342,8 @@ def test_defaults_of_webhooks() -> None:
     [
         ("{}", "absent", False),
         ("{matchLabels: {mesh: enabled}}", "mesh=enabled", False),
-        ("{matchExpressions: [{key: kubernetes.io/metadata.name, operator: NotIn, values: [kube-system]}]}", "NotIn", True),
-        ("{matchExpressions: [{key: kubernetes.io/metadata.name, operator: NotIn, values: [training]}]}", "NotIn", False),
+        ("{matchExpressions: [{key: name, operator: NotIn, values: [kube-system]}]}", "NotIn", True),
+        ("{matchExpressions: [{key: name, operator: NotIn, values: [training]}]}", "NotIn", False),
         ("{matchExpressions: [{key: control-plane, operator: DoesNotExist}]}", "DoesNotExist", True),
     ],
 )  # fmt: skip
@@ -371,7 +372,10 @@ def test_replicas_behind_a_webhook() -> None:
 
 
 def test_talos_installers() -> None:
-    text = "version: v1alpha1\nmachine: {type: worker, install: {image: 'ghcr.io/siderolabs/installer:%s'}, kernel: {modules: [{name: nvidia}]}}\n"  # fmt: skip
+    text = (
+        "version: v1alpha1\nmachine: {type: worker, install: {image: 'ghcr.io/siderolabs/installer:%s'}, "
+        "kernel: {modules: [{name: nvidia}]}}\n"
+    )
     found = only(NodePool, text % "latest")
     assert (found.gpus.answer, value(found.images[0].floats)) == ("yes", True)
     assert value(only(NodePool, text % "v1.9.1").images[0].floats) is False
@@ -380,7 +384,9 @@ def test_talos_installers() -> None:
 def test_cloud_config_files_and_secrets() -> None:
     found = only(NodeBootstrap, "#cloud-config\npackage_upgrade: true\n")
     assert (kinds(found.actions), found.gpus.answer) == (["package-upgrade"], "unknown")
-    secret = "apiVersion: v1\nkind: Secret\nmetadata: {name: s}\nstringData: {userdata: \"#cloud-config\\npackage_upgrade: true\\n\"}\n"  # fmt: skip
+    text = 'userdata: "#cloud-config\\npackage_upgrade: true\\n"'
+    secret = manifest("v1", "Secret", text, key="stringData")
     assert kinds(only(NodeBootstrap, secret).actions) == ["package-upgrade"]
-    encoded = "apiVersion: v1\nkind: Secret\nmetadata: {name: s}\ndata: {value: I2Nsb3VkLWNvbmZpZwpwYWNrYWdlX3VwZ3JhZGU6IHRydWUK}\n"  # fmt: skip
+    value_of_key = "value: I2Nsb3VkLWNvbmZpZwpwYWNrYWdlX3VwZ3JhZGU6IHRydWUK"
+    encoded = manifest("v1", "Secret", value_of_key, key="data")
     assert kinds(only(NodeBootstrap, encoded).actions) == ["package-upgrade"]

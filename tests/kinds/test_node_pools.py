@@ -7,6 +7,8 @@ from node_samples import kinds, only, value, views
 
 from kube_gaplint.model.nodes import NodeBootstrap, NodePool, UpgradeAgent
 
+CAPA = "infrastructure.cluster.x-k8s.io/v1beta2"
+
 # eksctl
 
 
@@ -35,7 +37,8 @@ def test_images_of_eksctl(group: str, floats: bool | str) -> None:
 def test_groups_of_eksctl_without_gpus() -> None:
     assert only(NodePool, eksctl("instanceType: m6i.large")).gpus.answer == "no"
     assert only(NodePool, eksctl("instanceTypes: [g5.xlarge, g5.2xlarge]")).gpus.answer == "yes"
-    assert only(NodePool, eksctl("instanceType: mixed, taints: {nvidia.com/gpu: 'x:NoSchedule'}", "nodeGroups")).gpus.answer == "yes"  # fmt: skip
+    tainted = eksctl("instanceType: mixed, taints: {nvidia.com/gpu: 'x:NoSchedule'}", "nodeGroups")
+    assert only(NodePool, tainted).gpus.answer == "yes"
 
 
 def test_bootstrap_of_eksctl() -> None:
@@ -52,13 +55,13 @@ def test_bootstrap_of_eksctl() -> None:
         ("eks.services.k8s.aws/v1alpha1", "Nodegroup", "instanceTypes: [p4d.24xlarge]", [True]),
         ("eks.services.k8s.aws/v1alpha1", "Nodegroup", "instanceTypes: [p4d.24xlarge], releaseVersion: 1.30", [False]),
         ("eks.aws.upbound.io/v1beta1", "NodeGroup", "forProvider: {instanceTypes: [p4d.24xlarge]}", [True]),
-        ("infrastructure.cluster.x-k8s.io/v1beta2", "AWSManagedMachinePool", "instanceType: p4d.24xlarge", [True]),
-        ("infrastructure.cluster.x-k8s.io/v1beta2", "AWSManagedMachinePool", "instanceType: p4d.24xlarge, amiVersion: a", [False]),
-        ("infrastructure.cluster.x-k8s.io/v1beta2", "AWSManagedMachinePool", "instanceType: p4d.24xlarge, amiType: CUSTOM", []),
-        ("infrastructure.cluster.x-k8s.io/v1beta2", "AWSMachineTemplate", "template: {spec: {instanceType: p4d.24xlarge}}", [True]),
-        ("infrastructure.cluster.x-k8s.io/v1beta2", "AWSMachineTemplate", "template: {spec: {instanceType: p4d.24xlarge, ami: {id: ami-1}}}", [False]),
+        (CAPA, "AWSManagedMachinePool", "instanceType: p4d.24xlarge", [True]),
+        (CAPA, "AWSManagedMachinePool", "instanceType: p4d.24xlarge, amiVersion: a", [False]),
+        (CAPA, "AWSManagedMachinePool", "instanceType: p4d.24xlarge, amiType: CUSTOM", []),
+        (CAPA, "AWSMachineTemplate", "template: {spec: {instanceType: p4d.24xlarge}}", [True]),
+        (CAPA, "AWSMachineTemplate", "template: {spec: {instanceType: p4d.24xlarge, ami: {id: ami-1}}}", [False]),
     ],
-)  # fmt: skip
+)
 def test_other_groups_of_eks(api: str, kind: str, spec: str, floats: list[bool]) -> None:
     found = only(NodePool, f"apiVersion: {api}\nkind: {kind}\nmetadata: {{name: g}}\nspec: {{{spec}}}\n")
     assert [value(image.floats) for image in found.images] == floats
@@ -81,7 +84,8 @@ def kops(policy: str = "", image: str = "ubuntu-jammy-22.04", machine: str = "p4
         "apiVersion: kops.k8s.io/v1alpha2\nkind: Cluster\nmetadata: {name: k.example.org}\nspec:\n"
         f"  cloudProvider: aws\n{policy}"
     )
-    return views(NodeBootstrap, text + GROUP % ("gpu", "Node", machine, image) + GROUP % ("cp", "Master", "m5.large", image))[0]  # fmt: skip
+    groups = GROUP % ("gpu", "Node", machine, image) + GROUP % ("cp", "Master", "m5.large", image)
+    return views(NodeBootstrap, text + groups)[0]
 
 
 def test_kops_upgrades_debian_and_ubuntu_by_default() -> None:
