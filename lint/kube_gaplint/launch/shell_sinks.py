@@ -20,9 +20,9 @@ class Budget:
 
     commands: int = 20_000
     """Commands that are followed, those of functions once a call."""
-    words: int = 200_000
+    words: int = 100_000
     """Words and parts of words that expansion may give."""
-    characters: int = 8_000_000
+    characters: int = 4_000_000
     """Characters that expansion may give."""
     depth: int = 0
     """Nesting of statements, calls, substitutions and scripts at this moment."""

@@ -5,11 +5,10 @@ Changes are journalled, so that a branch can be tried, taken back and merged at 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Final, TypeAlias
 
-from kube_gaplint.launch.shell_text import FixedText, Hole, Part, Run, Value, flatten
+from kube_gaplint.launch.shell_text import FixedText, Hole, Part, Ref, Run, Value, flatten
 from kube_gaplint.launch.shell_tree import Statement
 from kube_gaplint.model.environment import Environment
 from kube_gaplint.model.setting import Absent, Origin, Set, Setting, Unknown
@@ -73,11 +72,12 @@ class State:
 
     environment: Environment
     data: dict[Key, object] = field(default_factory=dict)
-    version: int = 0
-    """Grows with every change that a child could see."""
     _journals: list[Changes] = field(default_factory=list)
     _seen: dict[str, Variable] = field(default_factory=dict)
-    _child: tuple[int, Environment] | None = None
+    _child: Environment | None = None
+    _exports: dict[str, Setting[str]] = field(default_factory=dict)
+    _stale: dict[str, None] = field(default_factory=dict)
+    """Variables that changed since `_exports` was brought up to date."""
     _settings: dict[Variable, Setting[str]] = field(default_factory=dict)
 
     # --- journal ---------------------------------------------------------------------------------------------------
@@ -89,7 +89,13 @@ class State:
             self.data.pop(key, None)
         else:
             self.data[key] = value
-        self.version += 1
+        self._note(key)
+
+    def _note(self, key: Key) -> None:
+        """Something that a child may see has changed."""
+        if isinstance(key, str):
+            self._stale[key] = None
+        self._child = None
 
     def begin(self) -> None:
         """Begin a branch: what changes from here on can be taken back."""
@@ -105,8 +111,7 @@ class State:
                 self.data.pop(key, None)
             else:
                 self.data[key] = old
-        if changes:
-            self.version += 1
+            self._note(key)
         return changes
 
     def keep(self) -> None:
@@ -195,10 +200,6 @@ class State:
     def assign(self, name: str, variable: Variable) -> None:
         self.put(name, variable)
 
-    def names(self) -> Iterable[str]:
-        """The names of all variables that the script has touched."""
-        return [key for key in self.data if isinstance(key, str)]
-
     # --- the rest --------------------------------------------------------------------------------------------------
 
     def option(self, name: str) -> Setting[bool] | None:
@@ -220,12 +221,14 @@ class State:
 
     def exports(self) -> dict[str, Setting[str]]:
         """Exported variables that the script has touched, `Absent` for those that it took away."""
-        out: dict[str, Setting[str]] = {}
-        for name in self.names():
+        for name in self._stale:
             setting = self._exported(name)
-            if setting is not None:
-                out[name] = setting
-        return out
+            if setting is None:
+                self._exports.pop(name, None)
+            else:
+                self._exports[name] = setting
+        self._stale.clear()
+        return self._exports
 
     def _exported(self, name: str) -> Setting[str] | None:
         found = self.data.get(name)
@@ -250,11 +253,9 @@ class State:
 
     def child(self) -> Environment:
         """The environment of a program that is started now."""
-        if self._child is not None and self._child[0] == self.version:
-            return self._child[1]
-        environment = self.environment.over(self.exports(), self.open_because)
-        self._child = (self.version, environment)
-        return environment
+        if self._child is None:
+            self._child = self.environment.over(self.exports(), self.open_because)
+        return self._child
 
 
 def _merge_variables(name: str, values: list[Variable], place: Place, because: str) -> Variable:
@@ -292,6 +293,10 @@ def _merge_lists(lists: list[tuple[Value, ...]], unknown: Unknown, place: Place)
 
 def _merge_texts(values: list[Value], unknown: Unknown, place: Place) -> Value:
     """What all texts begin and end with, the middle unknown. It keeps the options of `ARGS="$ARGS --x"` in a branch."""
+    base = min(values, key=lambda value: value.size)
+    if all(value is base or _appends(value, base) for value in values):
+        nowhere = FixedText("", place)
+        return Value([Ref(base, nowhere, 0, 0), Hole(unknown, nowhere, 0, 0, cut_before=True)])
     atoms = [list(flatten(value)) for value in values]
     lists = [[(a.text, a.source, a.start, a.hole) for a in one] for one in atoms]
     shortest = min(len(one) for one in lists)
@@ -318,3 +323,13 @@ def _merge_texts(values: list[Value], unknown: Unknown, place: Place) -> Value:
         for atom in group:
             parts.append(atom.hole if atom.hole is not None else Run(atom.text, atom.source, atom.start, atom.end))
     return Value(parts)
+
+
+def _appends(value: Value, base: Value) -> bool:
+    """Whether a value is another one, a blank, and more (`ARGS="$ARGS --x"`)."""
+    if len(value.parts) < 2:
+        return False
+    first, second = value.parts[:2]
+    if not isinstance(first, Ref) or first.value is not base or not isinstance(second, Run):
+        return False
+    return second.text[0] in " \t\n"

@@ -374,10 +374,8 @@ class TracedText:
         return Atom(atom.text[low:high], atom.source, atom.start + low, atom.start + high, atom.parent)
 
 
-def make_word(atoms: Sequence[Atom], fallback: Place) -> Word:
-    """A `Word` out of atoms; `fallback` is the place of a word that is empty."""
-    if not atoms:
-        return Word(("",), fallback)
+def make_word(atoms: Sequence[Atom]) -> Word:
+    """A `Word` out of its atoms, of which there is one at least."""
     if len(atoms) == 1 and atoms[0].hole is None:
         atom = atoms[0]
         if atom.end - atom.start == len(atom.text):

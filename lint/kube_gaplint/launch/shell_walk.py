@@ -19,7 +19,7 @@ from kube_gaplint.launch.shell_flow import ASSIGNMENT, CHANGED
 from kube_gaplint.launch.shell_parameters import arithmetic_value, why_unknown
 from kube_gaplint.launch.shell_process import MAX_DEPTH, Flow, Shell
 from kube_gaplint.launch.shell_state import ARGUMENTS, Body, Variable
-from kube_gaplint.launch.shell_text import Hole, Ref, Run, SliceText, Value, flatten, make_word, word_text, word_value
+from kube_gaplint.launch.shell_text import Hole, Ref, SliceText, Value, flatten, word_text, word_value
 from kube_gaplint.launch.shell_tokens import Token
 from kube_gaplint.launch.shell_tree import (
     Block,
@@ -305,6 +305,9 @@ class Walker:
         logged = shown and shell.pipeline[1] == 1 and not shell.silent
         out: list[Word] = []
         for token in tokens:
+            if shell.budget.spent:
+                out.extend(self.words.words(token.start, tokens[-1].end))  # one unknown word for the rest
+                break
             if text.find("$", token.start, token.end) < 0:
                 out.extend(self.words.words(token.start, token.end))
                 continue
@@ -344,8 +347,7 @@ class Walker:
         else:
             with self.words.handing_on((name,)):
                 value = self.words.value(at, token.end)
-            head = Run(text[token.start : at], self.source, token.start, at)
-            word = make_word(list(flatten(Value([head, *value.parts]))), place)
+            word = self._assignment_word(text[token.start : at], value, word)
             if plus:
                 old = before.scalar if before is not None else None
                 if before is None and (state.open_because or given_because(name)):
@@ -362,6 +364,18 @@ class Walker:
             shell.locals[-1].setdefault(name, state.data.get(name, before or Variable()))
         state.assign(name, fresh)
         return word
+
+    def _assignment_word(self, head: str, value: Value, raw: Word) -> Word:
+        """`NAME=value` as one word."""
+        known = value.known()
+        if known is not None:
+            return Word((head + known,), raw.place)
+        pieces: list[str | Unknown] = [head]
+        if self.shell.budget.spend(value.size):
+            pieces.extend(atom.text if atom.hole is None else atom.hole.unknown for atom in flatten(value))
+        else:
+            pieces.append(value.unknown() or Unknown("not known"))
+        return Word(tuple(pieces), raw.place)
 
     def _array(self, name: str, token: Token, at: int, plus: bool, before: Variable | None) -> tuple[Value, ...]:
         low, high = at + 1, token.end - 1

@@ -45,6 +45,7 @@ _ANSI_PLAIN: Final = {
 }  # fmt: skip
 _LONGEST_SERIES: Final = 1000
 
+_NOTHING: Final = TracedText(())
 Substitute = Callable[[int, int], "Value | None"]
 
 
@@ -85,19 +86,18 @@ class Expander:
 
     def words(self, start: int, end: int) -> list[Word]:
         """The words that one word becomes."""
-        if self.holes is None and _LITERAL.fullmatch(self.text, start, end):
-            self.budget.words -= 1
+        if self.holes is None and self.budget.spend(0) and _LITERAL.fullmatch(self.text, start, end):
             place = self.source.place(start, end)
             return [Word((self.text[start:end],), place, False, SliceText(self.source, start, end))]
         fields = self.fields(start, end)
-        if not fields:
-            return []
-        fallback = self.source.place(start, end)
-        return [make_word(atoms, fallback) for atoms in fields]
+        return [
+            make_word(atoms) if atoms else Word(("",), self.source.place(start, end), False, _NOTHING)
+            for atoms in fields
+        ]
 
     def fields(self, start: int, end: int) -> list[list[Atom]]:
         """The same as lists of atoms."""
-        if self.over_budget():
+        if self.budget.spent:
             sink = FieldSink(self.source, self.budget)
             self.unknown("it is more text than is followed", start, end, sink, False)
             return sink.finish()
@@ -147,9 +147,6 @@ class Expander:
             return part if inside or not raw else Hole(part.unknown, part.source, part.start, part.end, part.many, raw)
         unknown = part.value.unknown()
         return part if unknown is None else Hole(unknown, part.source, part.start, part.end, False, raw)
-
-    def over_budget(self) -> bool:
-        return self.budget.characters < 0 or self.budget.words < 0
 
     # --- parts -----------------------------------------------------------------------------------------------------
 
