@@ -179,6 +179,7 @@ def test_duplicate_keys_are_reported_and_the_last_one_counts() -> None:
         ("a: {{ .Values.a }}\n", "1:4", "template text"),
         ("a: {{ .Values.a }}-b\n", "1:4", "template text"),
         ("a:\n{{ toYaml . | indent 2 }}\n", "2:1", "template text"),
+        ("a: 1\n b: '{{ x }}'\n", "2:3", "a `:` cannot stand here"),
         ("a: 1\n  {{- with .b }}\n  c: 2\n", "2:3", "template text"),
     ],
 )

@@ -6,7 +6,9 @@ import re
 
 from kube_gaplint.text.source import Source, Span
 
-_TEMPLATE = re.compile(r"\{\{|\{%")
+_TEMPLATE = re.compile(r"""(?:[^'"]|'[^'\r\n]*'|"[^"\r\n]*")*?(\{\{|\{%)""")
+"""The first template expression of a line that is not in quotes."""
+_LONGEST_LINE = 1000
 TEMPLATE_TEXT = "template text (`{{ … }}`) is not YAML: render it first, or put it in quotes"
 _TEMPLATE_STATEMENT = "template text (`{% … %}`) is not YAML: render it first"
 
@@ -117,10 +119,10 @@ def _template_on_lines(source: Source, begin: int, at: int) -> tuple[str, Span] 
     last = source.position(at).line
     for line in (last, last - 1, source.position(begin).line):
         span = source.line_span(max(line, 1))
-        match = _TEMPLATE.search(text, span.start, span.end)
+        match = _TEMPLATE.match(text, span.start, min(span.end, span.start + _LONGEST_LINE))
         if match is not None:
-            message = TEMPLATE_TEXT if match[0] == "{{" else _TEMPLATE_STATEMENT
-            return message, Span(match.start(), match.end())
+            message = TEMPLATE_TEXT if match[1] == "{{" else _TEMPLATE_STATEMENT
+            return message, Span(match.start(1), match.end(1))
     return None
 
 
