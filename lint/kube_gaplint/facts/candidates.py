@@ -15,7 +15,7 @@ JUDGED_KINDS = frozenset(
         "TrainingWorkload", "DistributedWorkload", "DeepSpeedJob", "LeaderWorkerTemplate", "PodGroup",
         # Slurm on Kubernetes
         "NodeSet", "LoginSet", "RestApi", "SlurmCluster", "SlurmControl", "ActiveCheck", "NodeConfigurator",
-        "JailedConfig", "Controller", "Accounting",
+        "JailedConfig", "Controller", "Accounting", "SunkCluster",
         # node pools, machine images, what sets nodes up and what upgrades them
         "NodePool", "NodeClaim", "EC2NodeClass", "NodeClass", "AKSNodeClass", "GCENodeClass", "Provisioner",
         "AWSNodeTemplate", "ClusterConfig", "Nodegroup", "NodeGroup", "AWSManagedMachinePool", "AWSMachineTemplate",
@@ -23,11 +23,11 @@ JUDGED_KINDS = frozenset(
         "GCPMachinePool", "GCPManagedMachinePool", "OpenStackMachineTemplate", "OCIMachineTemplate",
         "MachineDeployment", "MachinePool", "MachineSet", "MachineHealthCheck", "Machine",
         "KubeadmConfig", "KubeadmConfigTemplate",
-        "KubeadmControlPlane", "EKSConfig", "EKSConfigTemplate", "RKE2ConfigTemplate", "KThreesConfigTemplate",
+        "KubeadmControlPlane", "KubeadmControlPlaneTemplate", "AzureManagedControlPlane", "EKSConfig", "EKSConfigTemplate", "RKE2ConfigTemplate", "KThreesConfigTemplate",
         "ContainerNodePool", "ContainerCluster", "ManagedCluster", "ManagedClustersAgentPool", "AgentPool",
         "KubernetesCluster", "KubernetesClusterNodePool", "InstanceGroup", "Plan", "UpdateConfig", "MachineConfig",
         "MachineConfigPool", "KubeletConfig", "ClusterVersion", "ClusterPolicy", "NVIDIADriver", "NicClusterPolicy",
-        "NodeOverlay", "BottlerocketShadow", "SriovNetworkNodePolicy", "SriovOperatorConfig",
+        "DeviceConfig", "NodeOverlay", "BottlerocketShadow", "SriovNetworkNodePolicy", "SriovOperatorConfig",
         # admission
         "MutatingWebhookConfiguration", "ValidatingWebhookConfiguration",
     }
@@ -39,7 +39,7 @@ EVIDENCE_KINDS = frozenset(
         "PodDisruptionBudget", "LimitRange", "ResourceQuota", "Namespace", "PriorityClass", "ClusterQueue",
         "LocalQueue", "Cohort", "ResourceFlavor", "WorkloadPriorityClass", "Topology", "Queue", "NodeHealthCheck",
         "Profile", "RuntimeClass", "ResourceClaimTemplate", "ResourceClaim", "DeviceClass", "StorageClass",
-        "MutatingAdmissionPolicy", "PodMonitor", "PrometheusRule", "Policy", "NetworkPolicy",
+        "MutatingAdmissionPolicy", "MaintenanceConfiguration", "PodMonitor", "PrometheusRule", "Policy", "NetworkPolicy",
     }
 )  # fmt: skip
 """Kinds that say something about a judged object without being named by it: read when there is one."""
@@ -67,6 +67,8 @@ TRAINING_WORDS = (
     b"deepspeed", b"mpirun", b"srun", b"slurm", b"cuda", b"rocm", b"megatron", b"tensorflow", b"horovod", b"rdma",
     b"neuron", b"habana", b"gaudi", b"google.com/tpu", b"amd.com/", b"huawei.com/", b"infiniband", b"accelerate",
     b"xgboost", b"finetun", b"fine-tun", b"nsenter", b"unattended", b"apt-get", b"upgrade", b"kured", b"llm",
+    b"calico", b"cilium", b"flannel", b"multus", b"antrea", b"weave-kube", b"kube-ovn", b"amazon-k8s-cni",
+    b"kube-proxy", b"sriov",
 )  # fmt: skip
 """Words (lower case) that make any other object with pods, or of an unknown kind, worth reading."""
 
@@ -76,9 +78,13 @@ CONFIGURATION_WORDS = (
 )  # fmt: skip
 """Words (lower case) that make a ConfigMap, a Secret or a file without objects worth reading by itself."""
 
-FREE_WORDS = (b"#cloud-config", b"slurm.conf", b"killonbadexit", b"slurmctld", b"variant: flatcar", b"extraconf")
-"""Words (lower case) that make YAML without `apiVersion` worth reading: cloud-init, Helm values of Slurm charts,
-Flatcar's Butane."""
+FREE_WORDS = (
+    b"#cloud-config", b"variant: flatcar", b"variant: fcos", b"siderolabs/installer", b"factory.talos.dev",
+    b"slurm.conf", b"killonbadexit", b"slurmctld", b"extraconf", b"slurmconfig", b"slurmnodes",
+    b"upgradepolicy", b"rebootsentinel", b"blockingpodselector", b"rebootdays", b"scheduler_cron_expression",
+)  # fmt: skip
+"""Words (lower case) that make YAML without `apiVersion` worth reading: cloud-init, Butane, Talos, Helm values of
+charts for Slurm, drivers and reboots."""
 
 BATCH_MARK = b"#SBATCH"
 KUSTOMIZATION_NAMES = frozenset({"kustomization.yaml", "kustomization.yml", "Kustomization"})
