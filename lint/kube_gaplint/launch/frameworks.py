@@ -8,9 +8,7 @@ absent only where every place was seen, and only then does a default apply.
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from fnmatch import fnmatchcase
 
 from kube_gaplint.facts import torch as torch_facts
 from kube_gaplint.facts.frameworks import (
@@ -29,7 +27,7 @@ from kube_gaplint.facts.launchers import HELPER_SCRIPTS, TRAINING_SCRIPTS
 from kube_gaplint.launch.amounts import is_off, quantity, unit_of_name
 from kube_gaplint.launch.config_files import Config, ExpandedText, read_config
 from kube_gaplint.launch.launchers import Peeled
-from kube_gaplint.launch.launchers.base import Files, no_files
+from kube_gaplint.launch.launchers.base import Files, matches, no_files
 from kube_gaplint.launch.lookup import Lookup, ScriptFacts
 from kube_gaplint.launch.options import NO_SPEC, parse_options
 from kube_gaplint.model.setting import Absent, Origin, Set, Setting, Unknown, mapped
@@ -133,11 +131,7 @@ def recognise(
 def is_helper(name: str) -> bool:
     """Whether a script by its name prepares, converts or evaluates: with a framework's options, but no training."""
     lowered = name.lower()
-    return _matches(lowered, HELPER_SCRIPTS) and not _matches(lowered, TRAINING_SCRIPTS)
-
-
-def _matches(text: str, patterns: Iterable[str]) -> bool:
-    return any(fnmatchcase(text, pattern) for pattern in patterns)
+    return matches(lowered, HELPER_SCRIPTS) and not matches(lowered, TRAINING_SCRIPTS)
 
 
 def _by_launcher(row: FrameworkFacts, seen: _Seen) -> Origin | None:
@@ -152,17 +146,16 @@ def _by_name(row: FrameworkFacts, seen: _Seen) -> Origin | None:
         return None
     signs = row.recognition
     if seen.peeled.form == "module":
-        found = _matches(seen.peeled.program, signs.modules)
+        found = matches(seen.peeled.program, signs.modules)
     else:
-        found = _matches(seen.peeled.name, signs.scripts) or _matches(seen.peeled.program, signs.paths)
+        found = matches(seen.peeled.name, signs.scripts) or matches(seen.peeled.program, signs.paths)
     return replace(seen.peeled.origin, note=f"the program is {seen.peeled.name}") if found else None
 
 
 def _by_options(row: FrameworkFacts, seen: _Seen) -> Origin | None:
     for names in row.recognition.options:
-        occurrences = [seen.options.find(name) for name in names]
-        first = occurrences[0]
-        if first is not None and all(occurrence is not None for occurrence in occurrences):
+        first = seen.options.find(names[0])
+        if first is not None and all(seen.options.find(name) is not None for name in names[1:]):
             shown = ", ".join(f"--{name}" if "." not in name else name for name in names)
             return Origin(first.word.place, note=f"it is given {shown}")
     return None
@@ -207,7 +200,7 @@ def _by_variable(row: FrameworkFacts, seen: _Seen) -> Origin | None:
     if not row.recognition.variables:
         return None
     for name in seen.peeled.environment:
-        if _matches(name, row.recognition.variables):
+        if matches(name, row.recognition.variables):
             setting = seen.peeled.environment.variables[name]
             origin = setting.origin or seen.peeled.environment.home
             return replace(origin, note=f"{name} is set")
@@ -736,7 +729,7 @@ class _Reader:
         if isinstance(missing, Unknown):
             return missing
         default = True if rule.kind == "always" else rule.default
-        if _matches(self.peeled.name, rule.by_itself):
+        if matches(self.peeled.name, rule.by_itself):
             default = True
         if default is None:
             return Unknown("whether the script resumes is not visible", look.home)

@@ -56,9 +56,9 @@ class Lookup:
 
     def explicit(self, key: str) -> Setting[str] | None:
         """The value where the key is visibly given (an unknown one, or an explicit null, included); else None."""
-        if key.startswith("$"):
+        if key[0] == "$":
             return self.environment.variables.get(key[1:])
-        call = _CALL.match(key)
+        call = _CALL.match(key) if key[-1] == ")" else None
         if call is not None:
             return None if self.script is None else self.script.keywords.get(call[1], {}).get(call[2])
         found = self.options.find(key)

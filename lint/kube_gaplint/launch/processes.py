@@ -5,14 +5,13 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from fnmatch import fnmatchcase
 
 from kube_gaplint.facts import programs
 from kube_gaplint.facts.launchers import NOT_TRAINING, NOT_TRAINING_MODULES, TRAINING_SCRIPTS
 from kube_gaplint.launch.config_files import written_files
 from kube_gaplint.launch.frameworks import Understood, is_helper, opaque_settings, understand
 from kube_gaplint.launch.launchers import Peeled, is_launcher, peel_all
-from kube_gaplint.launch.launchers.base import Files
+from kube_gaplint.launch.launchers.base import Files, matches
 from kube_gaplint.launch.lookup import ScriptFacts
 from kube_gaplint.launch.options import parse_options
 from kube_gaplint.launch.versions import releases
@@ -272,7 +271,7 @@ def _is_no_training(peeled: Peeled) -> bool:
     if peeled.opaque_because:
         return False
     if peeled.form == "module":
-        return any(fnmatchcase(peeled.program, pattern) for pattern in NOT_TRAINING_MODULES)
+        return matches(peeled.program, NOT_TRAINING_MODULES)
     if peeled.form == "inline":
         return peeled.command.stdin is None
     name = peeled.name
@@ -296,7 +295,7 @@ def _rank(peeled: Peeled, understood: Understood | None) -> int:
         started = any(launcher.kind in DISTRIBUTED for launcher in peeled.launchers)
         return _LIKELY if started and understood is not None else _OPAQUE
     name = peeled.name.lower()
-    speaks = any(fnmatchcase(name, pattern) for pattern in TRAINING_SCRIPTS)
+    speaks = matches(name, TRAINING_SCRIPTS)
     helps = is_helper(name)
     if any(launcher.kind in DISTRIBUTED for launcher in peeled.launchers):
         return _SCRIPT if helps else _SURE

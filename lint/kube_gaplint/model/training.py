@@ -76,9 +76,15 @@ class Options:
 
     def find(self, *names: str) -> OptionValue | None:
         """The occurrence in force of an option under any of its names."""
-        if not self._last:
-            self._last.update((self.normal(one.name), index) for index, one in enumerate(self.occurrences))
-        at = max((self._last.get(self.normal(name), -1) for name in names), default=-1)
+        last = self._last
+        if not last:
+            last.update((self.normal(one.name), index) for index, one in enumerate(self.occurrences))
+        at = -1
+        for name in names:
+            found = last.get(name)
+            if found is None:
+                found = last.get(self.normal(name), -1)
+            at = max(at, found)
         return self.occurrences[at] if at >= 0 else None
 
     def get(self, *names: str) -> Setting[str]:

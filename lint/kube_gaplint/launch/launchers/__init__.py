@@ -8,14 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from fnmatch import fnmatchcase
 from functools import cache
 from importlib import import_module
 from typing import TypeAlias
 
 from kube_gaplint.facts.launchers import CONTAINER_RUNNERS, LAUNCHERS, LauncherFacts
 from kube_gaplint.launch.launchers import python
-from kube_gaplint.launch.launchers.base import Call, Files, Form, Layer, no_files
+from kube_gaplint.launch.launchers.base import Call, Files, Form, Layer, matches, no_files
 from kube_gaplint.model.command import Command, Word
 from kube_gaplint.model.environment import Environment
 from kube_gaplint.model.setting import Origin, Setting, Unknown
@@ -304,7 +303,7 @@ def _launcher_module(name: str) -> LauncherFacts | None:
 
 @cache
 def _launchers_of(name: str) -> tuple[LauncherFacts, ...]:
-    return tuple(facts for facts in LAUNCHERS if any(fnmatchcase(name, program) for program in facts.programs))
+    return tuple(facts for facts in LAUNCHERS if matches(name, facts.programs))
 
 
 def launcher_named(words: tuple[Word, ...]) -> tuple[LauncherFacts | None, int]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from fnmatch import translate
 from functools import cache
 from typing import Literal, TypeVar
 
@@ -22,6 +24,16 @@ Files = Callable[[str], "PlacedText | None"]
 
 Form = Literal["script", "module", "inline", "command"]
 """What the first of a layer's words is: a Python file, a module's name, `-c` text, or a program with arguments."""
+
+
+@cache
+def _pattern(patterns: tuple[str, ...]) -> re.Pattern[str]:
+    return re.compile("|".join(map(translate, patterns)))
+
+
+def matches(text: str, patterns: tuple[str, ...]) -> bool:
+    """Whether a text fits one of the file-name patterns of a table (`*` and `?`)."""
+    return bool(patterns) and _pattern(patterns).match(text) is not None
 
 
 def no_files(path: str) -> PlacedText | None:  # noqa: ARG001
