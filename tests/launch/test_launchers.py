@@ -340,3 +340,18 @@ def test_horovodrun_hands_its_options_on() -> None:
     found = peeled("horovodrun -np 2 --stall-check-shutdown-time-seconds 600 --no-stall-check python t.py")
     assert value(found.environment.get("HOROVOD_STALL_SHUTDOWN_TIME_SECONDS")) == "600"
     assert value(found.environment.get("HOROVOD_STALL_CHECK_DISABLE")) == "1"
+
+
+def test_a_shell_inside_sees_the_known_parts_of_exported_variables() -> None:
+    from kube_gaplint.launch.start import start
+
+    script = (
+        'export LAUNCHER="python -m torch.distributed.run --nnodes $N --max_restarts 3"\n'
+        'export CMD="`pwd`/pretrain_gpt.py --save $ROOT/ck --save-interval 50"\n'
+        "srun -N 4 bash -c '$LAUNCHER --node_rank $SLURM_PROCID $CMD' 2>&1 | tee log\n"
+    )
+    started = start(command("bash /s.sh").words, environment(), lambda path: placed(script, path))
+    found = peel(next(each for each in started.commands if each.name == "srun"))
+    assert [each.kind for each in found.launchers] == ["srun", "torchrun"]
+    assert (found.name, value(found.launchers[1].max_restarts)) == ("pretrain_gpt.py", 3)
+    assert [word.known for word in found.words if word.known] == ["--save", "--save-interval", "50"]

@@ -181,7 +181,8 @@ class State:
         elif isinstance(setting, Unknown):
             place = (setting.origin or self.environment.home).place
             hole = Hole(setting, FixedText("", place), 0, 0)
-            known = Variable(Value([hole]), None, True, setting.origin, setting)
+            rope = setting.rope if isinstance(setting.rope, Value) else Value([hole])
+            known = Variable(rope, None, True, setting.origin, setting)
         elif isinstance(setting, Absent):
             known = Variable(None, None, False, setting.origin, setting)
         else:

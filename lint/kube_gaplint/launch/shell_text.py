@@ -160,7 +160,7 @@ class Value:
         prefix: list[str] = []
         for atom in flatten(self):
             if atom.hole is not None:
-                return Unknown(atom.hole.unknown.reason, origin, "".join(prefix))
+                return Unknown(atom.hole.unknown.reason, origin, "".join(prefix), rope=self)
             prefix.append(atom.text)
         return Unknown("not known", origin)
 

@@ -75,6 +75,9 @@ class Unknown:
     origin: Origin | None = None
     prefix: str = ""
     """For a text: what is known of its beginning (`/ckpt/` of `/ckpt/$RUN`)."""
+    rope: object = field(default=None, compare=False, repr=False)
+    """For an exported variable: the shell's own record of its known and unknown parts, so that a shell started inside
+    (`bash -c '$LAUNCHER $CMD'`) still sees the known ones. It means nothing to anybody else."""
 
 
 Setting: TypeAlias = Set[T] | Absent | Unknown
