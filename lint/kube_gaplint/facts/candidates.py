@@ -23,7 +23,8 @@ JUDGED_KINDS = frozenset(
         "GCPMachinePool", "GCPManagedMachinePool", "OpenStackMachineTemplate", "OCIMachineTemplate",
         "MachineDeployment", "MachinePool", "MachineSet", "MachineHealthCheck", "Machine",
         "KubeadmConfig", "KubeadmConfigTemplate",
-        "KubeadmControlPlane", "KubeadmControlPlaneTemplate", "AzureManagedControlPlane", "EKSConfig", "EKSConfigTemplate", "RKE2ConfigTemplate", "KThreesConfigTemplate",
+        "KubeadmControlPlane", "KubeadmControlPlaneTemplate", "AzureManagedControlPlane",
+        "EKSConfig", "EKSConfigTemplate", "RKE2ConfigTemplate", "KThreesConfigTemplate",
         "ContainerNodePool", "ContainerCluster", "ManagedCluster", "ManagedClustersAgentPool", "AgentPool",
         "KubernetesCluster", "KubernetesClusterNodePool", "InstanceGroup", "Plan", "UpdateConfig", "MachineConfig",
         "MachineConfigPool", "KubeletConfig", "ClusterVersion", "ClusterPolicy", "NVIDIADriver", "NicClusterPolicy",
@@ -39,7 +40,8 @@ EVIDENCE_KINDS = frozenset(
         "PodDisruptionBudget", "LimitRange", "ResourceQuota", "Namespace", "PriorityClass", "ClusterQueue",
         "LocalQueue", "Cohort", "ResourceFlavor", "WorkloadPriorityClass", "Topology", "Queue", "NodeHealthCheck",
         "Profile", "RuntimeClass", "ResourceClaimTemplate", "ResourceClaim", "DeviceClass", "StorageClass",
-        "MutatingAdmissionPolicy", "MaintenanceConfiguration", "PodMonitor", "PrometheusRule", "Policy", "NetworkPolicy",
+        "MutatingAdmissionPolicy", "MaintenanceConfiguration", "PodMonitor", "PrometheusRule", "Policy",
+        "NetworkPolicy",
     }
 )  # fmt: skip
 """Kinds that say something about a judged object without being named by it: read when there is one."""
