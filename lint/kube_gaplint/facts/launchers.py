@@ -354,7 +354,8 @@ HELPER_SCRIPTS = (
     "*preprocess*", "*prepro*", "*prepare*", "*download*", "*convert*", "*tokeniz*", "*merge*", "*export*", "setup.py",
     "*upload*", "*push_*", "*metrics*", "*check_*", "*healthcheck*", "*health_check*", "*verify*", "*validate_env*",
     "*eval*", "*infer*", "*generate*", "*predict*", "*serve*", "*bench*", "*plot*", "*report*", "*stage_*", "*sync_*",
-    "*monitor*", "*notify*", "*wait_*", "*clean*", "*split_*", "*shard*", "*env2*", "*-test.py", "*_test.py",
+    "*monitor*", "*watchdog*", "*-sync*", "*notify*", "*wait_*",
+    "*clean*", "*split_*", "*shard*", "*env2*", "*-test.py", "*_test.py",
     "*-test-*", "*smoke*", "*hello*", "*_to_*", "*print*", "*test_*",
     "*collect_env*", "*get_*", "*hostfile*", "*resolve_*", "*make_*", "*gen_*", "*launch_monitor*", "*dataset*",
 )  # fmt: skip
