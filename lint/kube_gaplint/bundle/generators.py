@@ -13,7 +13,7 @@ from kube_gaplint.bundle.editing import Unbuildable, put, text_like
 from kube_gaplint.bundle.resources import Resource
 from kube_gaplint.bundle.transformers import encoded
 from kube_gaplint.discover import FileId
-from kube_gaplint.text.nodes import Document, Mapping, Node, Scalar, mapping, scalar, sequence, text_at
+from kube_gaplint.text.nodes import Document, Mapping, Scalar, mapping, scalar, sequence, text_at
 from kube_gaplint.text.scalar_text import scalar_text
 from kube_gaplint.text.source import Place, Source, Span
 
@@ -203,6 +203,7 @@ def absorb(resources: list[Resource], new: Resource) -> None:
     namespace = scalar(old.node, "metadata", "namespace")
     if namespace is not None:
         put(metadata, text_like(namespace, "namespace"), namespace)
+    new.hashed = new.hashed and old.hashed
     new.former, new.prefixes, new.suffixes = old.former, old.prefixes, old.suffixes
     new.document, new.file = old.document, old.file
     resources[resources.index(old)] = new
@@ -224,8 +225,3 @@ def _merge_into(new: Mapping, old: Mapping, *path: str) -> None:
                 if isinstance(entry.key, Scalar):
                     put(merged, entry.key, entry.value)
     put(parent, text_like(before, path[-1]), merged)
-
-
-def is_generator_file(node: Node | None) -> bool:
-    """Whether an object is the configuration of one of Kustomize's own plugins."""
-    return text_at(node, "apiVersion") == "builtin"

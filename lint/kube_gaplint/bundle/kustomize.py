@@ -13,14 +13,13 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from kube_gaplint.bundle import transformers
-from kube_gaplint.bundle.editing import Budget, OverLimit, Unbuildable, copied_mapping, drop, put, text_like
+from kube_gaplint.bundle.editing import Budget, OverLimit, Unbuildable, applies, copied_mapping, drop, put, text_like
 from kube_gaplint.bundle.embedded import embedded_documents
 from kube_gaplint.bundle.generators import Content, absorb, generate
 from kube_gaplint.bundle.patching import json_patch, strategic_merge
 from kube_gaplint.bundle.resources import Id, Resource, Selector
 from kube_gaplint.discover import FileId
 from kube_gaplint.facts import kustomize as facts
-from kube_gaplint.facts.candidates import KUSTOMIZATION_NAMES
 from kube_gaplint.facts.kustomize import FieldSpec, Referral
 from kube_gaplint.text.nodes import Document, Entry, Mapping, Node, Scalar, Sequence, mapping, scalar, sequence, text_at
 from kube_gaplint.text.source import Place
@@ -69,9 +68,16 @@ class _Config:
     """What `configurations` files add to the transformers; it is handed upwards with the objects."""
 
     referrals: list[Referral] = field(default_factory=list)
-    labels: list[FieldSpec] = field(default_factory=list)
-    annotations: list[FieldSpec] = field(default_factory=list)
-    variables: list[FieldSpec] = field(default_factory=list)
+    fields: dict[str, list[FieldSpec]] = field(default_factory=dict)
+    """Further fields by the transformer that touches them, under the key of the configuration."""
+
+    def of(self, key: str) -> list[FieldSpec]:
+        return self.fields.get(key, [])
+
+    def take(self, other: _Config) -> None:
+        self.referrals.extend(other.referrals)
+        for key, specs in other.fields.items():
+            self.fields.setdefault(key, []).extend(specs)
 
 
 @dataclass(slots=True)
@@ -109,6 +115,7 @@ class Builder:
         except Unbuildable as error:
             accumulation.note("the kustomization", error.place or build.place, error.message)
         build.resources = transformers.remove_local(resources)
+        transformers.tidy(build.resources)
         return build
 
     def _root_of(self, file: FileId) -> Mapping | None:
@@ -181,7 +188,7 @@ class Builder:
             else:
                 values[variable.name] = value
         if values:
-            transformers.fill_variables(resources, values, [*facts.VARIABLES, *accumulation.config.variables])
+            transformers.fill_variables(resources, values, [*facts.VARIABLES, *accumulation.config.of("varReference")])
 
 
 def _is_meant(resource: Resource, reference: Mapping) -> bool:
@@ -225,8 +232,7 @@ class _Accumulation:
     def merge(self, inner: _Accumulation, place: Place) -> None:
         for resource in inner.resources:
             self.append(resource, place)
-        for name in ("referrals", "labels", "annotations", "variables"):
-            getattr(self.config, name).extend(getattr(inner.config, name))
+        self.config.take(inner.config)
         self.variables.extend(inner.variables)
 
 
@@ -339,22 +345,110 @@ class _Layer:
         for replica in self.entries("replicas"):
             self.attempt("replicas", replica.place, self._replicas, replica)
         for image in (*self.entries("images"), *self.entries("imageTags")):
-            self.attempt("images", image.place, transformers.set_image, self.resources, image)
+            self.attempt("images", image.place, self._image, image)
         for entry in self.entries("replacements"):
             self.attempt("a replacement", entry.place, self._replacement, entry)
         self.accumulation.changed()
-        found = self.root.get("transformers")
-        if isinstance(found, Sequence) and found.items:
-            self.changed_by_unseen("a transformer plugin", found.place)
+        for item in self.texts("transformers"):
+            self._plugin(item)
+        self.accumulation.changed()
+
+    # Transformers that are configured by objects of their own
+
+    def _plugin(self, item: Scalar) -> None:
+        """An element of `transformers`: a file, a folder, or the configuration itself. Kustomize's own are run."""
+        if "\n" in item.text:
+            documents: list[Document] | None = embedded_documents(item)[0]
+        else:
+            file = None if _is_remote(item.text) else self.file.beside(item.text)
+            documents = None if file is None else self._files.documents(file)
+        for document in documents or ():
+            root = document.root
+            action = _BUILTIN.get(text_at(root, "kind") or "")
+            if not isinstance(root, Mapping) or text_at(root, "apiVersion") != "builtin" or action is None:
+                documents = None
+                break
+            self.attempt(f"a {text_at(root, 'kind')}", root.place, action, self, root)
+        if not documents:
+            self.changed_by_unseen("a transformer plugin", item.place)
+
+    def builtin_patch(self, config: Mapping) -> None:
+        self._patch(config)
+
+    def builtin_json_patch(self, config: Mapping) -> None:
+        operations = scalar(config, "jsonOp")
+        selector = mapping(config, "target")
+        if operations is None or selector is None:
+            self._patch(config)
+            return
+        for document in embedded_documents(operations)[0]:
+            if isinstance(document.root, Sequence):
+                self._json_patch(document.root, Selector.of(selector), config.place)
+
+    def builtin_merge_patches(self, config: Mapping) -> None:
+        for path in sequence(config, "paths") or ():
+            if isinstance(path, Scalar):
+                self._legacy_patch(path)
+        inline = scalar(config, "patches")
+        for document in embedded_documents(inline)[0] if inline is not None else ():
+            for patch in _objects(document.root):
+                self._merge_by_name(patch)
+
+    def builtin_namespace(self, config: Mapping) -> None:
+        metadata = mapping(config, "metadata")
+        entry = None if metadata is None else metadata.entry("namespace")
+        if entry is not None and isinstance(entry.key, Scalar) and isinstance(entry.value, Scalar):
+            specs = _field_specs(sequence(config, "fieldSpecs"))
+            transformers.set_namespace(self.resources, entry.key, entry.value, specs)
+
+    def builtin_affix(self, config: Mapping) -> None:
+        specs = list(_field_specs(sequence(config, "fieldSpecs")))
+        for key in ("prefix", "suffix"):
+            affix = scalar(config, key)
+            if affix is not None and affix.text:
+                by_name = [spec for spec in specs if spec.path == "metadata/name"]
+                if by_name:
+                    wanted = [
+                        one
+                        for one in self.resources
+                        if any(applies(spec, one.api_version, one.kind) for spec in by_name)
+                    ]
+                    transformers.rename(wanted, affix, suffix=key == "suffix")
+                others = [spec for spec in specs if spec.path != "metadata/name"]
+                transformers.add_affix(self.resources, affix, others, suffix=key == "suffix")
+
+    def builtin_pairs(self, config: Mapping) -> None:
+        specs = list(_field_specs(sequence(config, "fieldSpecs")))
+        for key in ("labels", "annotations"):
+            pairs = mapping(config, key)
+            if pairs is not None:
+                transformers.add_pairs(self.resources, pairs, specs)
+
+    def builtin_image(self, config: Mapping) -> None:
+        image = mapping(config, "imageTag")
+        if image is not None:
+            transformers.set_image(self.resources, image, _field_specs(sequence(config, "fieldSpecs")))
+
+    def builtin_replicas(self, config: Mapping) -> None:
+        name, count = scalar(config, "replica", "name"), scalar(config, "replica", "count")
+        if name is not None and count is not None:
+            transformers.set_replicas(self.resources, name, count, _field_specs(sequence(config, "fieldSpecs")))
+
+    def builtin_replacements(self, config: Mapping) -> None:
+        for entry in sequence(config, "replacements") or ():
+            if isinstance(entry, Mapping):
+                self._replacement(entry)
 
     def _names(self) -> None:
+        config = self.accumulation.config
         entry = self.root.entry("namespace")
         if entry is not None and isinstance(entry.value, Scalar) and isinstance(entry.key, Scalar) and entry.value.text:
-            transformers.set_namespace(self.resources, entry.key, entry.value)
+            transformers.set_namespace(self.resources, entry.key, entry.value, config.of("namespace"))
         for key in ("namePrefix", "nameSuffix"):
             affix = scalar(self.root, key)
             if affix is not None and affix.value is not None:
                 transformers.rename(self.resources, affix, suffix=key == "nameSuffix")
+                transformers.add_affix(self.resources, affix, config.of(key), suffix=key == "nameSuffix")
 
     def _labels(self) -> None:
         config = self.accumulation.config
@@ -362,28 +456,33 @@ class _Layer:
             pairs = mapping(label, "pairs")
             if pairs is None:
                 continue
-            specs = [*_field_specs(sequence(label, "fields")), *config.labels]
+            specs = [*_field_specs(sequence(label, "fields")), *config.of("labels")]
             if text_at(label, "includeSelectors") == "true":
-                specs.extend(facts.COMMON_LABELS)
+                specs.extend((*facts.COMMON_LABELS, *config.of("commonLabels")))
             else:
                 if text_at(label, "includeTemplates") == "true":
-                    specs.extend((*facts.TEMPLATE_LABELS, *facts.CLAIM_LABELS))
+                    specs.extend((*facts.TEMPLATE_LABELS, *facts.CLAIM_LABELS, *config.of("templateLabels")))
                 elif text_at(label, "includeVolumeClaimTemplates") == "true":
                     specs.extend(facts.CLAIM_LABELS)
                 specs.append(FieldSpec("metadata/labels", create=True))
             transformers.add_pairs(self.resources, pairs, specs)
         common = mapping(self.root, "commonLabels")
         if common is not None:
-            transformers.add_pairs(self.resources, common, [*facts.COMMON_LABELS, *config.labels])
+            transformers.add_pairs(self.resources, common, [*facts.COMMON_LABELS, *config.of("commonLabels")])
         annotations = mapping(self.root, "commonAnnotations")
         if annotations is not None:
-            transformers.add_pairs(self.resources, annotations, [*facts.COMMON_ANNOTATIONS, *config.annotations])
+            transformers.add_pairs(
+                self.resources, annotations, [*facts.COMMON_ANNOTATIONS, *config.of("commonAnnotations")]
+            )
+
+    def _image(self, image: Mapping) -> None:
+        transformers.set_image(self.resources, image, self.accumulation.config.of("images"))
 
     def _replicas(self, entry: Mapping) -> None:
         name, count = scalar(entry, "name"), scalar(entry, "count")
         if name is None or count is None:
             raise Unbuildable("an entry of replicas has no name or count", entry.place)
-        transformers.set_replicas(self.resources, name, count)
+        transformers.set_replicas(self.resources, name, count, self.accumulation.config.of("replicas"))
 
     def _replacement(self, entry: Mapping) -> None:
         path = scalar(entry, "path")
@@ -499,9 +598,10 @@ class _Layer:
                             tuple(_field_specs(sequence(reference, "fieldSpecs"))),
                         )
                     )
-                config.labels.extend(_field_specs(sequence(root, "commonLabels")))
-                config.annotations.extend(_field_specs(sequence(root, "commonAnnotations")))
-                config.variables.extend(_field_specs(sequence(root, "varReference")))
+                for key in _CONFIGURED:
+                    specs = list(_field_specs(sequence(root, key)))
+                    if specs:
+                        config.fields.setdefault(key, []).extend(specs)
 
     def keep_variables(self) -> None:
         for entry in self.entries("vars"):
@@ -510,12 +610,43 @@ class _Layer:
                 self.accumulation.variables.append(_Variable(name, entry))
 
 
+_CONFIGURED = (
+    "namePrefix",
+    "nameSuffix",
+    "namespace",
+    "commonLabels",
+    "labels",
+    "templateLabels",
+    "commonAnnotations",
+    "varReference",
+    "images",
+    "replicas",
+)
+"""The transformers whose fields a configuration may add to."""
+
 _IDENTITY = {
     "apiVersion": ("apiVersion",),
     "kind": ("kind",),
     "name": ("metadata", "name"),
     "namespace": ("metadata", "namespace"),
 }
+
+
+_BUILTIN: dict[str, Callable[[_Layer, Mapping], None]] = {
+    "PatchTransformer": _Layer.builtin_patch,
+    "PatchJson6902Transformer": _Layer.builtin_json_patch,
+    "PatchStrategicMergeTransformer": _Layer.builtin_merge_patches,
+    "NamespaceTransformer": _Layer.builtin_namespace,
+    "PrefixTransformer": _Layer.builtin_affix,
+    "SuffixTransformer": _Layer.builtin_affix,
+    "PrefixSuffixTransformer": _Layer.builtin_affix,
+    "LabelTransformer": _Layer.builtin_pairs,
+    "AnnotationsTransformer": _Layer.builtin_pairs,
+    "ImageTagTransformer": _Layer.builtin_image,
+    "ReplicaCountTransformer": _Layer.builtin_replicas,
+    "ReplacementTransformer": _Layer.builtin_replacements,
+}
+"""Kustomize's own transformers, by the kind of their configuration."""
 
 
 def _field_specs(nodes: Sequence | None) -> Iterator[FieldSpec]:
@@ -585,6 +716,3 @@ def is_kustomization(root: Node | None) -> bool:
     """Whether a file of that name holds a kustomization: Flux has a kind of the same name."""
     group = (text_at(root, "apiVersion") or "").partition("/")[0]
     return isinstance(root, Mapping) and group in ("", "kustomize.config.k8s.io")
-
-
-__all__ = ["KUSTOMIZATION_NAMES", "Build", "Builder", "Files", "Note", "included_paths", "is_kustomization"]

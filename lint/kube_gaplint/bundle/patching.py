@@ -246,8 +246,6 @@ def _operate(root: Node, operation: Mapping, budget: Budget) -> Node:
         raise Unbuildable("the JSON patch nests too deep", place)
     if not tokens:
         return value
-    if name == "replace":
-        _at(root, tokens, place)
     _add(_at(root, tokens[:-1], place), tokens[-1], value, path, replace=name == "replace")
     return root
 
@@ -299,6 +297,7 @@ def _remove(root: Node, tokens: list[str], place: Place) -> None:
 
 
 def _add(parent: Node, token: str, value: Node, path: Scalar, *, replace: bool) -> None:
+    """Set a key or an element. Kustomize lets `replace` set a key that is not there, against the RFC."""
     if isinstance(parent, Mapping):
         put(parent, text_like(path, token), value)
     elif not isinstance(parent, Sequence):

@@ -54,12 +54,25 @@ def rename(resources: Iterable[Resource], affix: Scalar, *, suffix: bool) -> Non
         if not affix.text or {("", resource.kind), (group, resource.kind)} & facts.UNPREFIXED_KINDS:
             continue
         name = scalar(resource.node, "metadata", "name")
-        if name is None:
-            continue
-        resource.remember()
-        (resource.suffixes if suffix else resource.prefixes).append(affix.text)
-        text = name.text + affix.text if suffix else affix.text + name.text
-        _set_name(resource, text_like(name, text))
+        if name is not None:
+            resource.remember()
+            (resource.suffixes if suffix else resource.prefixes).append(affix.text)
+            _set_name(resource, _affixed(name, affix, suffix=suffix))
+
+
+def add_affix(resources: Iterable[Resource], affix: Scalar, specs: Iterable[FieldSpec], *, suffix: bool) -> None:
+    """A prefix or suffix on other fields than the name."""
+    specs = list(specs)
+    for resource in resources:
+        for spec in specs:
+            if applies(spec, resource.api_version, resource.kind):
+                for leaf in list(leaves(resource.node, split_path(spec.path))):
+                    if isinstance(leaf.value, Scalar):
+                        leaf.set(_affixed(leaf.value, affix, suffix=suffix))
+
+
+def _affixed(value: Scalar, affix: Scalar, *, suffix: bool) -> Scalar:
+    return text_like(value, value.text + affix.text if suffix else affix.text + value.text)
 
 
 def _set_name(resource: Resource, name: Scalar) -> None:
@@ -67,14 +80,17 @@ def _set_name(resource: Resource, name: Scalar) -> None:
         leaf.set(name)
 
 
-def set_namespace(resources: Iterable[Resource], key: Scalar, namespace: Scalar) -> None:
-    """The `namespace` of a kustomization, on everything that is not known to have none."""
+def set_namespace(
+    resources: Iterable[Resource], key: Scalar, namespace: Scalar, more: Iterable[FieldSpec] = ()
+) -> None:
+    """The `namespace` of a kustomization, on everything that is not known to have none, and in `more` fields."""
+    specs = (*facts.NAMESPACE, *(spec for spec in more if spec.path != "metadata/namespace"))
     for resource in resources:
         resource.remember()
         if not resource.cluster_scoped:
             for leaf in leaves(resource.node, ["metadata", "namespace"], namespace):
                 leaf.set(namespace, text_like(key, "namespace"))
-        for spec in facts.NAMESPACE:
+        for spec in specs:
             if spec.path == "metadata/name" and resource.api_version != "v1":
                 continue
             _set_fields(resource, spec, namespace)
@@ -269,12 +285,15 @@ def add_pairs(resources: Iterable[Resource], pairs: Mapping, specs: Iterable[Fie
                         put(value, entry.key, entry.value)
 
 
-def set_replicas(resources: Iterable[Resource], name: Scalar, count: Scalar) -> None:
+def set_replicas(resources: Iterable[Resource], name: Scalar, count: Scalar, more: Iterable[FieldSpec] = ()) -> None:
     """Raises Unbuildable where no object has the name."""
     found = False
+    specs = (*facts.REPLICAS, *more)
     for resource in resources:
-        for spec in facts.REPLICAS:
-            if spec.kind == resource.kind and any(one.name == name.text for one in resource.ids):
+        for spec in specs:
+            if applies(spec, resource.api_version, resource.kind) and any(
+                one.name == name.text for one in resource.ids
+            ):
                 _set_fields(resource, spec, count)
                 found = True
     if not found:
@@ -284,17 +303,19 @@ def set_replicas(resources: Iterable[Resource], name: Scalar, count: Scalar) -> 
 # Images
 
 
-def set_image(resources: Iterable[Resource], image: Mapping) -> None:
+def set_image(resources: Iterable[Resource], image: Mapping, more: Iterable[FieldSpec] = ()) -> None:
     """One entry of `images`."""
     name = scalar(image, "name")
     if name is None:
         raise Unbuildable("an entry of images has no name", image.place)
+    specs = (*facts.IMAGES, *more)
     for resource in resources:
         if resource.kind == "CustomResourceDefinition":
             continue
-        for spec in facts.IMAGES:
-            for leaf in list(leaves(resource.node, split_path(spec.path))):
-                _set_image_at(leaf, name, image)
+        for spec in specs:
+            if applies(spec, resource.api_version, resource.kind):
+                for leaf in list(leaves(resource.node, split_path(spec.path))):
+                    _set_image_at(leaf, name, image)
         for found in _container_images(resource.node):
             _set_image_at(found, name, image)
 
@@ -323,7 +344,7 @@ _TAG_AND_DIGEST = r"(:[a-zA-Z0-9_.{}-]*)?(@sha256:[a-zA-Z0-9_.{}-]*)?"
 
 
 def _set_image_at(leaf: Leaf, name: Scalar, image: Mapping) -> None:
-    value = leaf.parent.get("image" if leaf.key == "image" else leaf.key) if isinstance(leaf.parent, Mapping) else None
+    value = leaf.parent.get(leaf.key) if isinstance(leaf.parent, Mapping) else None
     if not isinstance(value, Scalar) or not _image_matches(value.text, name):
         return
     base, tag, digest = split_image(value.text)
@@ -467,6 +488,7 @@ def _replace_at(resource: Resource, path: Scalar, value: Node, options: Mapping 
         leaf.set(new)
 
 
+_BRACKETED = re.compile(r"\[([^=\]]+)\]\Z")
 _SELECTED = re.compile(r"\[([^=\]]+)=(.*)\]\Z", re.S)
 
 
@@ -493,7 +515,9 @@ def _dotted(root: Mapping, path: str, create_like: Node | None) -> list[Leaf]:
     if len(parts) > 100:
         return []
     here: list[Node] = [root]
-    for at, part in enumerate(parts):
+    for at, written in enumerate(parts):
+        key = _BRACKETED.match(written)  # `[a.b/c]`: a key with dots
+        part = written if key is None else key[1]
         last = at == len(parts) - 1
         found: list[Leaf] = []
         for node in here:
@@ -586,6 +610,15 @@ def fill_variables(resources: Iterable[Resource], values: dict[str, Scalar], spe
                             entry.value = filled(entry.value)
 
 
+def tidy(resources: Iterable[Resource]) -> None:
+    """Kustomize keeps its own notes in annotations; taking them out leaves no empty mapping behind."""
+    for resource in resources:
+        annotations = mapping(resource.node, "metadata", "annotations")
+        metadata = mapping(resource.node, "metadata")
+        if annotations is not None and not annotations.entries and metadata is not None:
+            drop(metadata, "annotations")
+
+
 def remove_local(resources: Iterable[Resource]) -> list[Resource]:
     """Without the objects that are marked as configuration of tools."""
     return [
@@ -602,9 +635,3 @@ def encoded(data: bytes) -> str:
         return text
     lines = [text[at : at + 70] for at in range(0, len(text), 70)]
     return "".join(line + "\n" for line in lines)
-
-
-def forget_namespace(resource: Resource) -> None:
-    metadata = mapping(resource.node, "metadata")
-    if metadata is not None:
-        drop(metadata, "namespace")

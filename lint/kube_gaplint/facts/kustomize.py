@@ -114,7 +114,9 @@ their lists are replaced."""
 CLUSTER_SCOPED = frozenset(
     {
         ("v1", "ComponentStatus"), ("v1", "Namespace"), ("v1", "Node"), ("v1", "PersistentVolume"),
-        ("policy/v1beta1", "PodSecurityPolicy"), ("storage.k8s.io/v1", "VolumeAttachment"),
+        ("policy/v1beta1", "PodSecurityPolicy"),
+        ("flowcontrol.apiserver.k8s.io/v1beta1", "FlowSchema"),
+        ("flowcontrol.apiserver.k8s.io/v1beta1", "PriorityLevelConfiguration"),
         ("admissionregistration.k8s.io/v1", "ValidatingAdmissionPolicy"),
         ("admissionregistration.k8s.io/v1", "ValidatingAdmissionPolicyBinding"),
         *(
@@ -124,12 +126,11 @@ CLUSTER_SCOPED = frozenset(
                 ("apiextensions.k8s.io", "CustomResourceDefinition"),
                 ("apiregistration.k8s.io", "APIService"),
                 ("certificates.k8s.io", "CertificateSigningRequest"),
-                ("flowcontrol.apiserver.k8s.io", "FlowSchema PriorityLevelConfiguration"),
                 ("networking.k8s.io", "IngressClass"),
                 ("node.k8s.io", "RuntimeClass"),
                 ("rbac.authorization.k8s.io", "ClusterRole ClusterRoleBinding"),
                 ("scheduling.k8s.io", "PriorityClass"),
-                ("storage.k8s.io", "CSIDriver CSINode StorageClass"),
+                ("storage.k8s.io", "CSIDriver CSINode StorageClass VolumeAttachment"),
             )
             for version in ("v1", "v1beta1")
             for kind in kinds.split()
