@@ -108,7 +108,8 @@ SELECTORS: tuple[tuple[str, str], ...] = (
 
 # Network devices for collectives: evidence of RDMA, never accelerators.
 RDMA_RESOURCES: tuple[str, ...] = (
-    "rdma/*", "*/rdma*", "*/hca*", "*/*_hca*", "*/roce*", "*/ib*", "*/sriov*rdma*", "*/mlnx*", "*/resibp*",
+    "rdma/*", "*/rdma*", "*/hca*", "*/*_hca*", "*/*-hca*", "*/roce*", "*/*_roce*", "*/ib*", "*/*infiniband*",
+    "*/sriov*", "*/mlnx*", "*/resibp*",
     "vpc.amazonaws.com/efa", "nvidia.com/hostdev", "nvidia.com/mlx*", "networking.gke.io.networks/rdma*",
     "openshift.io/*rdma*", "openshift.io/*mlx*", "mellanox.com/*", "intel.com/*sriov*",
 )  # fmt: skip

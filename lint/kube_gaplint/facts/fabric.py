@@ -7,21 +7,18 @@ from __future__ import annotations
 
 import re
 
-RDMA_RESOURCES = re.compile(
-    r"""^(?:
-        rdma/.+                                 # k8s-rdma-shared-dev-plugin and most operators
-      | .*/[^/]*(?:hca|rdma|roce|infiniband)[^/]*     # device plugins by name
-      | .*/(?:sriov|mlnx)[^/]*(?:rdma|ib|roce)?[^/]*  # SR-IOV virtual functions of the network operator
-      | .*/ib(?:[-_.].*|\d*)?$                  # nvidia.com/ib, mellanox.com/ib0
-    )$""",
-    re.VERBOSE | re.IGNORECASE,
-)
-"""Extended resources that hand an InfiniBand or RoCE device to a container."""
+from kube_gaplint.facts.accelerators import is_rdma
 
 EFA_RESOURCES = frozenset({"vpc.amazonaws.com/efa"})
 """AWS's fabric: its libfabric plugin does not use verbs time-outs."""
 
 OTHER_FABRIC_RESOURCES = re.compile(r"^(?:vpc\.amazonaws\.com/efa|networking\.gke\.io\.networks/.+)$")
+
+
+def is_infiniband(resource: str) -> bool:
+    """Whether an extended resource hands an InfiniBand or RoCE device to a container."""
+    return is_rdma(resource) and OTHER_FABRIC_RESOURCES.match(resource) is None
+
 
 OTHER_FABRIC_VARIABLES = re.compile(
     r"""^(?:
@@ -34,3 +31,6 @@ OTHER_FABRIC_VARIABLES = re.compile(
 
 RDMA_VARIABLES = ("NCCL_IB_HCA", "NCCL_IB_GID_INDEX", "NCCL_IB_TC", "NCCL_IB_SL", "NCCL_IB_QPS_PER_CONNECTION")
 """Variables that make sense on InfiniBand or RoCE alone."""
+
+RDMA_NETWORKS = re.compile(r"rdma|roce|infiniband|sriov|hca|(?<![a-z])ib(?![a-z])", re.IGNORECASE)
+"""Names of secondary networks (Multus) that carry InfiniBand or RoCE."""

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from kube_gaplint.facts import programs
+from kube_gaplint.facts.images import contents
 from kube_gaplint.facts.launchers import NOT_TRAINING, NOT_TRAINING_MODULES, TRAINING_SCRIPTS
 from kube_gaplint.launch.config_files import written_files
 from kube_gaplint.launch.frameworks import Understood, is_helper, opaque_settings, understand
@@ -195,6 +196,7 @@ class _Reader:
             nccl=nccl,
             uses_torch=_uses_torch(uses, candidate),
             opaque_because=opaque,
+            torch_is_early=self._is_early(torch, peeled.image),
             reads=candidate.reads | self._shell_reads(),
             origin=Origin(peeled.command.place),
         )
@@ -224,6 +226,7 @@ class _Reader:
             nccl=nccl,
             uses_torch=uses,
             opaque_because=reason,
+            torch_is_early=self._is_early(torch, image),
             reads=self._shell_reads(),
             origin=origin,
         )
@@ -253,6 +256,13 @@ class _Reader:
         return worker, container, environment.over(doubtful, container.environment.open_because)
 
     # -- releases
+
+    def _is_early(self, torch: Setting[Release], image: Setting[str] | None) -> bool:
+        """Whether the release is that of an image which holds a state of development before it."""
+        chosen = self.container.image if image is None else image
+        if not isinstance(torch, Set) or not isinstance(chosen, Set) or torch.origin.place != chosen.origin.place:
+            return False
+        return contents(chosen.value).pre_release
 
     def _torch_of(self, image: Setting[str] | None) -> Setting[Release]:
         return self._releases_of(image)[0]

@@ -6,9 +6,17 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from kube_gaplint.facts.fabric import OTHER_FABRIC_RESOURCES, OTHER_FABRIC_VARIABLES, RDMA_RESOURCES, RDMA_VARIABLES
+from kube_gaplint.facts.fabric import (
+    OTHER_FABRIC_RESOURCES,
+    OTHER_FABRIC_VARIABLES,
+    RDMA_NETWORKS,
+    RDMA_VARIABLES,
+    is_infiniband,
+)
+from kube_gaplint.facts.nvlink import has_nvlink
 from kube_gaplint.model.command import Command, Word
 from kube_gaplint.model.environment import Environment
+from kube_gaplint.model.pod import affinity
 from kube_gaplint.model.setting import Absent, Origin, Set, Setting, Unknown
 from kube_gaplint.model.subject import Subject
 
@@ -201,6 +209,9 @@ class TrainingProcess:
     uses_torch: Setting[bool]
     opaque_because: str = ""
     """Not empty where the program's text and options do not tell what it does (a wrapper, a binary)."""
+    torch_is_early: bool = False
+    """`torch` is a state of development before that release (NVIDIA's monthly images): what came with the release may
+    not be in it."""
     reads: frozenset[str] = frozenset()
     """Environment variables that the visible scripts read by name themselves: private names are no misspelt ones."""
     origin: Origin = field(kw_only=True)
@@ -243,6 +254,23 @@ class TrainingProcess:
             return True
         return isinstance(self.settings.extra.get("in-process-recovery"), Set)
 
+    def torch_at_least(self, release: Release) -> bool | None:
+        """Whether torch has what came with a release; None where that is not known."""
+        if not isinstance(self.torch, Set):
+            return None
+        own = self.torch.value
+        if self.torch_is_early and own[:2] == release[:2]:
+            return None
+        return own >= release
+
+    @property
+    def torch_shown(self) -> str:
+        """`torch 2.3`, with its doubt where it is a pre-release; empty where the release is not known."""
+        if not isinstance(self.torch, Set):
+            return ""
+        number = ".".join(map(str, self.torch.value[:2]))
+        return f"a pre-release of torch {number}" if self.torch_is_early else f"torch {number}"
+
     @property
     def launched_bare(self) -> bool:
         """A visible program that nothing but srun, mpirun or the container's command starts."""
@@ -251,17 +279,44 @@ class TrainingProcess:
         return set(self.layers()) <= BARE_LAUNCHERS
 
     @property
-    def rdma_evidence(self) -> Origin | None:
-        """What shows that the process uses InfiniBand or RoCE: a resource, or a variable for it."""
+    def rdma_device(self) -> Origin | None:
+        """What gives InfiniBand or RoCE devices to the process: an extended resource, or an SR-IOV network."""
         for name, amount in (*self.container.limits.items(), *self.container.requests.items()):
-            if RDMA_RESOURCES.match(name) and isinstance(amount, Set):
+            if is_infiniband(name) and isinstance(amount, Set) and amount.value.strip() not in {"0", ""}:
                 return amount.origin
+        networks = self.role.pod.annotations.get("k8s.v1.cni.cncf.io/networks")
+        if isinstance(networks, Set) and RDMA_NETWORKS.search(networks.value):
+            return networks.origin
+        return None
+
+    @property
+    def rdma_evidence(self) -> Origin | None:
+        """What shows that the process uses InfiniBand or RoCE: a device, or a variable for it."""
+        device = self.rdma_device
+        if device is not None:
+            return device
         for name in RDMA_VARIABLES:
             value = self.environment.get(name)
             if isinstance(value, Set):
                 return value.origin
         net = self.environment.get("NCCL_NET")
         return net.origin if isinstance(net, Set) and net.value.upper() == "IB" else None
+
+    @property
+    def nvlink_evidence(self) -> Origin | None:
+        """What shows that NVLink joins the GPUs of a node: a product or machine type that nodes are chosen by."""
+        pod = self.role.pod
+        for label in pod.node_selector.values():
+            if isinstance(label, Set) and has_nvlink(label.value):
+                return label.origin
+        for term in affinity(pod).nodes:
+            values = term.values.value if isinstance(term.values, Set) else ()
+            if term.required and term.operator == "In" and values and all(map(has_nvlink, values)):
+                return term.origin
+        for accelerator in self.container.accelerators:
+            if has_nvlink(accelerator.resource.rpartition("/")[2]):
+                return accelerator.origin
+        return None
 
     @property
     def other_fabric(self) -> bool:
