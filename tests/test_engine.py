@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import date
+from pathlib import Path
 
-from kube_gaplint.engine import _finding, _fingerprinted, _Found, _merged
+from kube_gaplint.engine import Request, _finding, _fingerprinted, _Found, _merged, lint
 from kube_gaplint.findings import Gap, Severity
 from kube_gaplint.meta import META_RULES
 from kube_gaplint.model.setting import Origin
@@ -25,7 +27,7 @@ def found(
 ) -> _Found:
     place = Place(source, Span(start, start + 1))
     subject = Subject("Job", "batch/v1", "ns", "train", container)
-    finding = _finding(RULE, Gap(Origin(place), "message", detail=detail, severity=severity), subject)
+    finding = _finding(RULE, Gap(Origin(place), "message", detail=detail, severity=severity), subject, place)
     return _Found(finding, Place(source, Span(owner, owner + 1)), detail)
 
 
@@ -66,3 +68,52 @@ def test_order_is_by_place() -> None:
     source = Source("a.yaml", "x" * 100)
     findings = _fingerprinted([found(source, 50, detail="b"), found(source, 5, detail="a")])
     assert [finding.place.span.start for finding in findings] == [5, 50]
+
+
+def test_suppressions_silence_and_are_watched(tmp_path: Path) -> None:
+    manifest = """\
+apiVersion: batch/v1
+kind: Job
+metadata: {name: twice}
+spec:
+  backoffLimit: 3
+  backoffLimit: 6  # gaplint: ignore[GAP001] the generator writes it twice
+  template: {spec: {restartPolicy: Never, containers: []}}  # gaplint: ignore[NODE002] nothing to silence
+"""
+    path = tmp_path / "job.yaml"
+    path.write_text(manifest, encoding="utf-8")
+    report = lint(Request(paths=(str(path),)))
+    live = [finding.code for finding in report.findings if finding.suppressed is None]
+    assert live == ["GAP010"]
+    [silenced] = [finding for finding in report.findings if finding.suppressed is not None]
+    assert silenced.code == "GAP001"
+    assert silenced.suppressed is not None
+    assert silenced.suppressed.reason == "the generator writes it twice"
+    assert report.summary.suppressed == 1
+
+
+def test_expired_suppressions_count_from_the_day_that_is_given(tmp_path: Path) -> None:
+    path = tmp_path / "job.yaml"
+    path.write_text(
+        "apiVersion: batch/v1\nkind: Job\nmetadata: {name: twice}\nspec:\n  backoffLimit: 3\n"
+        "  backoffLimit: 6  # gaplint: ignore[GAP001] until=2026-06-30 until the new generator\n",
+        encoding="utf-8",
+    )
+    before = lint(Request(paths=(str(path),), today=date(2026, 6, 30)))
+    assert [finding.code for finding in before.findings if finding.suppressed is None] == []
+    after = lint(Request(paths=(str(path),), today=date(2026, 7, 1)))
+    assert sorted(finding.code for finding in after.findings) == ["GAP001", "GAP013"]
+
+
+def test_what_is_missing_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "job.yaml"
+    path.write_text(
+        "apiVersion: batch/v1\nkind: Job\nmetadata: {name: train}\nspec:\n  template:\n    spec:\n"
+        "      restartPolicy: Never\n      containers:\n      - name: t\n        image: x\n"
+        "        command: [python, train.py]\n"
+        "        envFrom: [{configMapRef: {name: elsewhere}}]\n        resources: {limits: {nvidia.com/gpu: 8}}\n",
+        encoding="utf-8",
+    )
+    report = lint(Request(paths=(str(path),), select=("GAP003",), min_severity=Severity.INFO))
+    assert [(f.subject.name, f.place.start.line) for f in report.findings] == [("train", 12)]
+    assert "elsewhere" in report.findings[0].message

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import date
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kube_gaplint import registry
 from kube_gaplint.findings import Finding, Gap, Related, Report, Severity
@@ -18,6 +18,9 @@ from kube_gaplint.model.subject import Subject
 from kube_gaplint.rule import Context, Rule
 from kube_gaplint.text.compose import Problem
 from kube_gaplint.text.source import Place
+
+if TYPE_CHECKING:
+    from kube_gaplint.bundle.bundle import Loaded, Unresolved
 
 
 class UsageProblem(Exception):
@@ -75,8 +78,12 @@ def lint(request: Request) -> Report:
         report.summary.by_kind[kind] = report.summary.by_kind.get(kind, 0) + 1
         report.summary.by_class[purpose] = report.summary.by_class.get(purpose, 0) + 1
 
-    found = [*_problems(loaded.problems, codes), *_run_rules(model.views, codes, Context(request.profile))]
-    findings = _fingerprinted(_merged(found))
+    found = [
+        *_problems(loaded.problems, codes),
+        *_unresolved(loaded.bundle.unresolved, codes),
+        *_run_rules(model.views, codes, Context(request.profile)),
+    ]
+    findings = _suppressed(_fingerprinted(_merged(found)), loaded, codes, request.today)
     report.findings = sorted(findings, key=_order)
     _hide(report, request.min_severity)
     return report
@@ -108,7 +115,40 @@ def _problems(problems: Iterable[Problem], codes: frozenset[str]) -> Iterator[_F
         if code in codes:
             gap = Gap(Origin(problem.place), problem.message, detail=problem.message, severity=severity)
             subject = Subject(kind="file", name="")
-            yield _Found(_finding(META_RULES[code], gap, subject), problem.place, problem.message)
+            yield _Found(_finding(META_RULES[code], gap, subject, problem.place), problem.place, problem.message)
+
+
+def _unresolved(missed: Iterable[Unresolved], codes: frozenset[str]) -> Iterator[_Found]:
+    """GAP003: what a workload refers to and nobody gave. Rules are silent about what it may hold."""
+    code = "GAP003"
+    if code not in codes:
+        return
+    for miss in missed:
+        near = miss.object
+        subject = Subject("file") if near is None else Subject(near.kind, near.api_version, near.namespace, near.name)
+        owner = miss.place if near is None else near.place
+        message = f"{miss.what} is not known: {miss.reason}"
+        consequence = "what it holds may close a gap or open one, so rules that depend on it kept quiet"
+        gap = Gap(Origin(miss.place), message, consequence, detail=miss.what)
+        yield _Found(_finding(META_RULES[code], gap, subject, owner), owner, miss.what)
+
+
+def _suppressed(findings: list[Finding], loaded: Loaded, codes: frozenset[str], today: date | None) -> list[Finding]:
+    """The findings with the suppressed ones marked, and what is wrong with the suppressions themselves."""
+    from kube_gaplint import suppress
+
+    suppressions = [one for source, documents in loaded.sources for one in suppress.read(source, documents)]
+    if not suppressions:
+        return findings
+    carried = suppress.with_owners(suppressions, ((kube.node, kube.place) for kube in loaded.bundle.objects))
+    known = {row.code: row.name for row in registry.rules()}
+    outcome = suppress.apply(findings, carried, known=known, selected=codes, today=today)
+    about = [
+        _Found(_finding(META_RULES[code], gap, Subject("file"), gap.origin.place), gap.origin.place, gap.detail)
+        for code, gap in outcome.gaps
+        if code in codes
+    ]
+    return [*outcome.findings, *_fingerprinted(about)]
 
 
 def _run_rules(views: Iterable[Any], codes: frozenset[str], context: Context) -> Iterator[_Found]:
@@ -122,10 +162,11 @@ def _run_rules(views: Iterable[Any], codes: frozenset[str], context: Context) ->
                 subject = view.subject
                 if gap.container:
                     subject = subject.in_container(gap.container)
-                yield _Found(_finding(rule, gap, subject), view.object_origin.place, gap.detail)
+                owner = view.object_origin.place
+                yield _Found(_finding(rule, gap, subject, owner), owner, gap.detail)
 
 
-def _finding(rule: Rule, gap: Gap, subject: Subject) -> Finding:
+def _finding(rule: Rule, gap: Gap, subject: Subject, owner: Place) -> Finding:
     return Finding(
         code=rule.code,
         name=rule.name,
@@ -138,6 +179,7 @@ def _finding(rule: Rule, gap: Gap, subject: Subject) -> Finding:
         evidence=rule.evidence if gap.evidence is None else gap.evidence,
         fix=gap.fix,
         fingerprint="",
+        owner=owner,
     )
 
 
