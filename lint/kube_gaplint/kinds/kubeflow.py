@@ -194,10 +194,11 @@ def _of_launcher(roles: list[Role], budget: Setting[int], old: bool) -> list[Res
 
 
 def _policies(roles: list[Role]) -> list[tuple[Setting[str], Role]]:
-    """The replica policies that matter, the one that restarts least first: one role without restarts ends the job."""
-    order = {"Never": 0, "ExitCode": 1, "OnFailure": 2, "Always": 3}
+    """The replica policies that matter, the one that restarts least first: one role without restarts ends the job.
+    An unknown one may be as bad as that."""
+    order = {"Never": 0, "ExitCode": 1, "OnFailure": 3, "Always": 4}
     found = [(role.fields["restartPolicy"], role) for role in roles]
-    return sorted(found, key=lambda pair: order.get(pair[0].value, 4) if isinstance(pair[0], Set) else 4)
+    return sorted(found, key=lambda pair: order.get(pair[0].value, 2) if isinstance(pair[0], Set) else 2)
 
 
 def _layer(policy: Setting[str], role: Role, budget: Setting[int], old: bool) -> RestartLayer:
