@@ -94,7 +94,8 @@ class Expanded:
         return len(self.base.text) if at_end else base
 
     def place(self, start: int, end: int) -> Place:
-        return self.base.place(self._base_offset(start, False), self._base_offset(max(start, end), True))
+        first = self._base_offset(start, False)
+        return self.base.place(first, self._base_offset(end, True) if end > start else first)
 
 
 def script_text(base: PlacedText, pieces: list[Piece]) -> PlacedText:

@@ -1,0 +1,165 @@
+"""What workloads are for: training must show itself, everything else keeps rules for training away."""
+
+from __future__ import annotations
+
+import pytest
+from job_samples import gpu_pod, workload
+
+from kube_gaplint.facts import purposes
+
+
+def purpose(
+    command: str = "[]",
+    *,
+    image: str = "ghcr.io/acme/m:1",
+    name: str = "x",
+    gpus: int = 8,
+    kind: str = "batch/v1 Job",
+    container: str = "c",
+    extra: str = "",
+) -> str:
+    version, what = kind.split()
+    resources = f"resources: {{limits: {{nvidia.com/gpu: {gpus}}}}}, " if gpus else ""
+    pod = f"containers: [{{name: {container}, image: '{image}', {resources}command: {command}{extra}}}]"
+    spec = pod if what == "Pod" else f"template: {{spec: {{{pod}}}}}"
+    return workload(
+        f"apiVersion: {version}\nkind: {what}\nmetadata: {{name: {name}}}\nspec: {{{spec}}}\n"
+    ).classified.purpose
+
+
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [
+        ("[torchrun, main.py]", "training"),
+        ("[python, -m, torch.distributed.run, main.py]", "training"),
+        ("[accelerate, launch, main.py]", "training"),
+        ("[deepspeed, main.py]", "training"),
+        ("[python, train_gpt.py]", "training"),
+        ("[python, /app/pretrain.py]", "training"),
+        ("[python, fine-tune.py]", "training"),
+        ("[python, main.py, --num-epochs, '3']", "training"),
+        ("[python, main.py, trainer.max_steps=100]", "training"),
+        ("[llamafactory-cli, train, x.yaml]", "training"),
+        ("[tune, run, full_finetune]", "training"),
+        ("[bash, -c, 'nvidia-smi; torchrun main.py']", "training"),
+        ("[bash, -c, 'all_reduce_perf -b 8; torchrun train.py']", "training"),
+        ("[mpirun, -np, '16', /opt/nccl-tests/build/all_reduce_perf]", "benchmark"),
+        ("[mpirun, -np, '16', bash, -c, '/opt/all_gather_perf -b 8']", "benchmark"),
+        ("[dcgmi, diag, -r, '3']", "benchmark"),
+        ("[gpu_burn, '60']", "benchmark"),
+        ("[osu_allreduce]", "benchmark"),
+        ("[python, tf_cnn_benchmarks.py]", "benchmark"),
+        ("[torchrun, bench_allreduce.py]", "benchmark"),
+        ("[nvidia-smi]", "smoke"),
+        ("[bash, -c, 'nvidia-smi && ls /dev/nvidia*']", "smoke"),
+        ("[/cuda-samples/vectorAdd]", "smoke"),
+        ("[sleep, '60']", "smoke"),
+        ("[sleep, infinity]", "interactive"),
+        ("[bash, -c, 'trap : TERM INT; sleep infinity & wait']", "interactive"),
+        ("[tail, -f, /dev/null]", "interactive"),
+        ("[jupyter, lab]", "interactive"),
+        ("[/usr/sbin/sshd, -D]", "interactive"),
+        ("[vllm, serve, llama]", "inference"),
+        ("[python, -m, vllm.entrypoints.openai.api_server]", "inference"),
+        ("[tritonserver, --model-repository=/m]", "inference"),
+        ("[python, serve.py]", "inference"),
+        ("[torchrun, generate.py]", "inference"),
+        ("[lm_eval, --model, hf]", "evaluation"),
+        ("[torchrun, evaluate.py]", "evaluation"),
+        ("[python, main.py]", "training"),  # a Python program on 8 accelerators that runs to its end
+        ("[python, -m, venv, /v]", "unknown"),
+        ("[/opt/acme/run]", "unknown"),
+    ],
+)
+def test_by_program(command: str, expected: str) -> None:
+    assert purpose(command) == expected
+
+
+@pytest.mark.parametrize(
+    ("image", "expected"),
+    [
+        ("vllm/vllm-openai:v0.6", "inference"),
+        ("nvcr.io/nvidia/tritonserver:24.05-py3", "inference"),
+        ("nvcr.io/nvidia/k8s/cuda-sample:vectoradd-cuda12.5", "smoke"),
+        ("ghcr.io/coreweave/nccl-tests:12", "benchmark"),
+        ("acme/llm-trainer:3", "training"),
+        ("acme/m:train", "unknown"),  # a tag is no repository
+    ],
+)
+def test_by_image(image: str, expected: str) -> None:
+    assert purpose(image=image) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "expected"),
+    [
+        ("llm-pretrain", "batch/v1 Job", "training"),
+        ("nccl-check", "batch/v1 Job", "benchmark"),
+        ("dev-box", "batch/v1 Job", "interactive"),
+        ("llm-pretrain", "apps/v1 Deployment", "unknown"),
+    ],
+)
+def test_by_name_where_nothing_else_tells(name: str, kind: str, expected: str) -> None:
+    assert purpose("[/opt/acme/run]", name=name, kind=kind) == expected
+
+
+@pytest.mark.parametrize(
+    ("command", "gpus", "extra", "expected"),
+    [
+        ("[python, train.py]", 0, "", "cpu"),
+        ("[jupyter, lab]", 0, "", "cpu"),
+        ("[deepspeed, train.py]", 0, "", "training"),
+        ("[torchrun, --nproc-per-node=8, train.py]", 0, "", "training"),
+        ("[python, train.py]", 0, ", env: [{name: NCCL_DEBUG, value: INFO}]", "training"),
+        ("[python, train.py]", 0, ", env: [{name: CUDA_VISIBLE_DEVICES, value: ''}]", "cpu"),
+        ("[python, main.py]", 1, "", "unknown"),
+        ("[python, train.py]", 1, "", "training"),
+    ],
+)
+def test_without_accelerators_nothing_trains_on_them(command: str, gpus: int, extra: str, expected: str) -> None:
+    assert purpose(command, gpus=gpus, extra=extra) == expected
+
+
+def test_the_container_may_say_it() -> None:
+    assert purpose("[/opt/acme/run]", container="trainer") == "training"
+
+
+def test_a_training_kind_with_accelerators_trains() -> None:
+    found = workload(
+        "apiVersion: kubeflow.org/v1\nkind: PyTorchJob\nmetadata: {name: j}\n"
+        f"spec: {{pytorchReplicaSpecs: {{Worker: {{template: {gpu_pod('[/opt/acme/run]')}}}}}}}\n"
+    )
+    assert found.classified.purpose == "training"
+    assert "PyTorchJob" in found.classified.reason
+
+
+def test_a_launcher_speaks_for_its_workers() -> None:
+    found = workload(
+        "apiVersion: kubeflow.org/v2beta1\nkind: MPIJob\nmetadata: {name: j}\nspec:\n  mpiReplicaSpecs:\n"
+        "    Launcher: {template: {spec: {containers: [{name: l, image: i, command: [mpirun, all_reduce_perf]}]}}}\n"
+        f"    Worker: {{replicas: 2, template: {gpu_pod('[/usr/sbin/sshd, -De]')}}}\n"
+    )
+    assert found.classified.purpose == "benchmark"
+
+
+def test_workers_that_wait_for_a_launcher_are_not_idle() -> None:
+    found = workload(
+        "apiVersion: batch.volcano.sh/v1alpha1\nkind: Job\nmetadata: {name: j}\nspec:\n  tasks:\n"
+        "  - {name: m, replicas: 1, template: {spec: {containers: [{name: l, image: i, command: [/opt/run-it]}]}}}\n"
+        f"  - {{name: worker, replicas: 2, template: {gpu_pod('[/usr/sbin/sshd, -D]')}}}\n"
+    )
+    assert found.classified.purpose == "unknown"
+
+
+def test_rows_of_the_table_are_lower_case() -> None:
+    rows = (*purposes.PROGRAMS, *purposes.LAUNCHERS)
+    assert all(row.pattern == row.pattern.lower() for row in rows)
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [("pretrain_gpt.py", "training"), ("train_and_eval.py", "training"), ("eval_llama.py", "evaluation"),
+     ("llama.py", "training"), ("straining.py", None), ("run.sh", None), ("multi-node-serving.sh", "inference")],
+)  # fmt: skip
+def test_words_of_script_names(name: str, expected: str | None) -> None:
+    assert purposes.script(name) == expected

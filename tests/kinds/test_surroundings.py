@@ -1,0 +1,151 @@
+"""Evidence about the cluster around a workload."""
+
+from __future__ import annotations
+
+import pytest
+from job_samples import ABSENT, UNKNOWN, gpu_pod, plain, profile, workload
+
+from kube_gaplint.model.surroundings import Surroundings
+
+JOB = """
+apiVersion: batch/v1
+kind: Job
+metadata: {name: j, namespace: team}
+spec:
+  parallelism: 2
+  template:
+    metadata: {labels: {app: train}}
+    spec:
+      restartPolicy: Never
+      priorityClassName: low
+      %s
+      containers: [{name: c, image: i, command: [torchrun, train.py], resources: {limits: {nvidia.com/gpu: 8}}}]
+"""
+
+
+def around(*others: str, spec: str = "", **fields: object) -> Surroundings:
+    text = "\n---\n".join((JOB % spec, *others))
+    return workload(text, profile(**fields)).surroundings
+
+
+POOL = "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: gpu}\nspec: {}"
+CA = (
+    "apiVersion: apps/v1\nkind: DaemonSet\nmetadata: {name: ca}\nspec: {template: {spec: {containers: "
+    "[{name: c, image: 'registry.k8s.io/autoscaling/cluster-autoscaler:v1.30.0'}]}}}"
+)
+
+
+@pytest.mark.parametrize(
+    ("others", "spec", "fields", "expected"),
+    [
+        ((), "", {}, {}),
+        ((POOL,), "", {}, {"karpenter": "NodePool gpu"}),
+        ((CA,), "", {}, {"cluster-autoscaler": "DaemonSet ca"}),
+        (
+            (),
+            "nodeSelector: {karpenter.sh/capacity-type: spot}",
+            {},
+            {"karpenter": "node label karpenter.sh/capacity-type"},
+        ),
+        (
+            (),
+            "nodeSelector: {cloud.google.com/gke-accelerator: nvidia-h100}",
+            {},
+            {"cluster-autoscaler": "node label cloud.google.com/gke-accelerator"},
+        ),
+        ((), "nodeSelector: {gpu: h100}", {}, {}),
+        ((), "", {"autoscaler": "karpenter"}, {"karpenter": "the profile's autoscaler karpenter"}),
+        ((POOL,), "", {"autoscaler": "none"}, {}),
+    ],
+)
+def test_autoscalers(others: tuple[str, ...], spec: str, fields: dict[str, object], expected: dict[str, str]) -> None:
+    found = around(*others, spec=spec, **fields)
+    assert {name: evidence.what for name, evidence in found.autoscalers.items()} == expected
+
+
+def budget(selector: str, namespace: str = "team") -> str:
+    return (
+        f"apiVersion: policy/v1\nkind: PodDisruptionBudget\nmetadata: {{name: b, namespace: {namespace}}}\n"
+        f"spec: {{maxUnavailable: 0, selector: {{matchLabels: {{{selector}}}}}}}"
+    )
+
+
+@pytest.mark.parametrize(
+    ("selector", "namespace", "found"),
+    [
+        ("app: train", "team", True),
+        ("app: train", "other", False),
+        ("app: serve", "team", False),
+        ("app: train, tier: x", "team", False),
+        ("job-name: j", "team", True),
+        ("batch.kubernetes.io/job-name: j", "team", True),
+    ],
+)
+def test_disruption_budgets_by_selector(selector: str, namespace: str, found: bool) -> None:
+    budgets = around(budget(selector, namespace)).budgets
+    assert bool(budgets) is found
+    if found:
+        assert plain(budgets[0].max_unavailable) == "0"
+        assert plain(budgets[0].min_available) == ABSENT
+
+
+def test_priority_class() -> None:
+    own = "apiVersion: scheduling.k8s.io/v1\nkind: PriorityClass\nmetadata: {name: low}\nvalue: -10"
+    found = around(own).priority_of("")
+    assert found is not None
+    assert (plain(found.name), plain(found.value), plain(found.preemption_policy)) == (
+        "low",
+        -10,
+        "PreemptLowerPriority",
+    )
+    unseen = around().priority_of("")
+    assert unseen is not None
+    assert plain(unseen.value) == UNKNOWN
+
+
+def test_headless_service() -> None:
+    service = (
+        "apiVersion: v1\nkind: Service\nmetadata: {name: s, namespace: team}\n"
+        "spec: {clusterIP: None, selector: {app: train}, ports: [{port: 29500}]}"
+    )
+    (found,) = around(service).services
+    assert (plain(found.headless), plain(found.publishes_unready), found.ports) == (True, False, (29500,))
+
+
+def test_mesh_by_namespace() -> None:
+    namespace = "apiVersion: v1\nkind: Namespace\nmetadata: {name: team, labels: {istio-injection: %s}}"
+    mesh = around(namespace % "enabled").mesh
+    assert mesh is not None
+    assert mesh.what == "namespace label istio-injection: enabled"
+    assert around(namespace % "disabled").mesh is None
+    assert around().mesh is None
+
+
+def test_limit_range() -> None:
+    limits = (
+        "apiVersion: v1\nkind: LimitRange\nmetadata: {name: l, namespace: team}\n"
+        "spec: {limits: [{type: Container, default: {memory: 16Gi}}]}"
+    )
+    found = around(limits).default_limit("memory")
+    assert found is not None
+    assert plain(found) == "16Gi"
+    assert around(limits).default_limit("cpu") is None
+    assert around(limits.replace("team", "other")).default_limit("memory") is None
+
+
+def test_node_health_by_image_or_profile() -> None:
+    watcher = CA.replace("autoscaling/cluster-autoscaler", "node-problem-detector/node-problem-detector")
+    found = around(watcher).node_health
+    assert found is not None
+    assert found.what == "DaemonSet ca"
+    assert around(node_health=True).node_health is not None
+    assert around().node_health is None
+
+
+def test_pods_of_other_kinds_carry_their_controllers_labels() -> None:
+    text = (
+        "apiVersion: kubeflow.org/v1\nkind: PyTorchJob\nmetadata: {name: j, namespace: team}\n"
+        f"spec: {{pytorchReplicaSpecs: {{Worker: {{template: {gpu_pod()}}}}}}}\n---\n"
+        + budget("training.kubeflow.org/job-name: j, training.kubeflow.org/replica-type: worker")
+    )
+    assert [one.roles for one in workload(text).surroundings.budgets] == [("Worker",)]
