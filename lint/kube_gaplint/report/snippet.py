@@ -111,7 +111,9 @@ def _frame(
         previous = number
         here = [mark for mark in marks if mark.place.start.line == number]
         begin, text = line.window(shift, columns, here[0].place.start.column if here else None, glyphs.cut)
-        side = palette.severity(severity, glyphs.thick) if number in thick else palette.frame(glyphs.side)
+        side = palette.frame(glyphs.side)
+        if number in thick:
+            side = palette.severity(severity, glyphs.thick) if thick[number] else palette.second(glyphs.thick)
         lines.append(f"{palette.frame(str(number).rjust(gutter))} {side} {text}".rstrip())
         for mark in here:
             for row in _underline(mark, line, begin=begin, columns=columns, severity=severity, look=look):
@@ -134,17 +136,18 @@ def _last_line(place: Place) -> int:
     return end.line - 1 if end.column == 1 and end.line > place.start.line else end.line
 
 
-def _lines_to_show(marks: Sequence[Mark]) -> tuple[list[int], set[int]]:
-    """The numbers of the lines of a frame, and those that a span of several lines covers."""
+def _lines_to_show(marks: Sequence[Mark]) -> tuple[list[int], dict[int, bool]]:
+    """The numbers of the lines of a frame, and those that a span of several lines covers: whether the primary does."""
     numbers: set[int] = set()
-    thick: set[int] = set()
+    thick: dict[int, bool] = {}
     for mark in marks:
         first, last = mark.place.start.line, _last_line(mark.place)
         if last - first >= WHOLE_LINES:
             last = first
         numbers.update(range(first, last + 1))
         if last > first:
-            thick.update(range(first, last + 1))
+            for number in range(first, last + 1):
+                thick[number] = mark.primary or thick.get(number, False)
     parent = _enclosing_line(marks[0].place)
     if parent:
         numbers.add(parent)
