@@ -71,7 +71,7 @@ def declare(walker: Walker, name: str, tokens: Sequence[Token]) -> list[Word]:
     for token in tokens[1:]:
         raw = text[token.start : token.end]
         if ASSIGNMENT.match(raw):
-            out.append(walker.assign(token, export, local))
+            out.append(walker.assign(token, export, local, declared=True))
             continue
         words = walker.words.words(token.start, token.end)
         out.extend(words)
@@ -109,7 +109,7 @@ def _declare_word(walker: Walker, word: Word, export: bool | None, local: bool, 
         return
     before = state.variable(name)
     if local and shell.locals:
-        shell.locals[-1].setdefault(name, state.data.get(name, before or Variable()))
+        shell.locals[-1].setdefault(name, state.now(name))
         state.assign(name, Variable(None, () if array else None, False, Origin(word.place)))
         return
     if before is None:

@@ -97,7 +97,7 @@ def parameter(expander: Expander, name: str, index: str, start: int, end: int, s
         if name == "PWD" and isinstance(directory, str):
             sink.run(directory, start, end)
         else:
-            expander.unknown(why_unknown(expander, name), start, end, sink, quoted)
+            expander.unknown(why_unknown(expander, name), start, end, sink, quoted, many=index == "[@]")
         return
     if index:
         _element(expander, variable, name, index, start, end, sink, quoted)

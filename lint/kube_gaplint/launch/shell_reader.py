@@ -7,6 +7,7 @@ scanned once.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -251,9 +252,8 @@ class Reader:
 
     # --- tokens ----------------------------------------------------------------------------------------------------
 
-    def words(self, start: int, limit: int) -> list[tuple[int, int]]:
+    def words(self, start: int, limit: int) -> Iterator[tuple[int, int]]:
         """The spans of the words between two offsets, line ends and comments passed over: inside an array."""
-        out: list[tuple[int, int]] = []
         text = self.text
         at = start
         while at < limit:
@@ -267,9 +267,8 @@ class Reader:
             else:
                 end = self.word_end(at, limit)
                 if end > at:
-                    out.append((at, end))
+                    yield at, end
                 at = max(end, at + 1)
-        return out
 
 
 def unquoted_delimiter(delimiter: str) -> str:

@@ -20,7 +20,7 @@ class Budget:
 
     commands: int = 20_000
     """Commands that are followed, those of functions once a call."""
-    words: int = 100_000
+    words: int = 80_000
     """Words and parts of words that expansion may give."""
     characters: int = 4_000_000
     """Characters that expansion may give."""
@@ -55,7 +55,7 @@ class Sink(Protocol):
         """The elements of an array, or the arguments: separate words, or joined by a blank."""
 
     def quote(self) -> None:
-        """A pair of quotes was seen: the word exists even if it is empty."""
+        """A pair of quotes ends here: the word exists even if it is empty."""
 
     def space(self) -> None:
         """Blanks that end a word."""
@@ -103,6 +103,8 @@ class FieldSink:
         self.budget = budget
         self.fields: list[list[Atom]] = []
         self.current: list[Atom] | None = None
+        self.vanished = False
+        """`"${A[@]}"` without elements was seen in the quotes in hand: they make no word of their own."""
 
     def finish(self) -> list[list[Atom]]:
         self.space()
@@ -114,13 +116,18 @@ class FieldSink:
             self.current = None
 
     def quote(self) -> None:
+        if not self.vanished:
+            self.begin()
+        self.vanished = False
+
+    def begin(self) -> list[Atom]:
+        """The word in hand; a new one where there is none."""
         if self.current is None:
             self.current = []
+        return self.current
 
     def add(self, atom: Atom) -> None:
-        self.quote()
-        assert self.current is not None
-        self.current.append(atom)
+        self.begin().append(atom)
 
     def run(self, text: str, start: int, end: int, /) -> None:
         if text:
@@ -144,6 +151,7 @@ class FieldSink:
             return
         words = 0
         for atom in flatten(value, Cell(self.source, start, end, None)):
+            words += 1
             text = atom.text
             if atom.hole is not None:
                 self.put_hole(atom, atom.hole, quoted)
@@ -163,6 +171,7 @@ class FieldSink:
         self.budget.spend(0, words)
 
     def values(self, values: Sequence[Value], start: int, end: int, quoted: bool, joined: bool, /) -> None:
+        self.vanished = self.vanished or (quoted and not joined and not values)
         for index, value in enumerate(values):
             if index:
                 if joined and quoted:
@@ -170,7 +179,7 @@ class FieldSink:
                 else:
                     self.space()
             if quoted and not joined:
-                self.quote()
+                self.begin()
             self.value(value, start, end, quoted)
             if self.budget.spent:
                 break

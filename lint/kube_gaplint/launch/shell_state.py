@@ -97,6 +97,10 @@ class State:
             self._stale[key] = None
         self._child = None
 
+    def now(self, key: Key) -> object:
+        """What stands under a key, to be given back to `put` later."""
+        return self.data.get(key, _MISSING)
+
     def begin(self) -> None:
         """Begin a branch: what changes from here on can be taken back."""
         self._journals.append({})
@@ -238,7 +242,7 @@ class State:
         given = name in self.environment.variables
         origin = found.origin or self.environment.home
         if found.exported is False:
-            return Absent(origin) if given and found.value is None else None
+            return Absent(origin) if given else None
         if found.setting is not None and found.exported:
             return found.setting
         if found.elements is not None:

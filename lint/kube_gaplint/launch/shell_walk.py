@@ -113,7 +113,8 @@ class Walker:
     def run(self, statement: Statement) -> Flow:
         budget = self.shell.budget
         if budget.depth > MAX_DEPTH:
-            self.script.errors.append(self.place(statement.start, statement.end))
+            if not self.shell.state.open_because:
+                self.script.errors.append(self.place(statement.start, statement.end))
             self.shell.state.open("the script is nested too deeply to follow")
             return ""
         budget.depth += 1
@@ -230,7 +231,7 @@ class Walker:
         heredoc, _ = shell_files.redirections(self, redirects, name, words)
         if name in shell.calls:
             return ""  # it calls itself: once is enough to see what it runs
-        saved = {key: state.variable(key) or Variable() for key in prefix}
+        saved = {key: state.now(key) for key in prefix}
         for key, (value, origin) in prefix.items():
             state.assign(key, Variable(value, None, True, origin))
         before, arguments = shell.input, state.data.get(ARGUMENTS)
@@ -245,7 +246,7 @@ class Walker:
         state.put(ARGUMENTS, arguments)
         shell.input = before
         for key, variable in saved.items():
-            state.assign(key, variable)
+            state.put(key, variable)
         return "" if flow == "return" else flow
 
     # --- simple commands -------------------------------------------------------------------------------------------
@@ -327,8 +328,11 @@ class Walker:
                 out[found.group(1)] = (value, Origin(self.place(token.start, token.end)))
         return out
 
-    def assign(self, token: Token, exported: bool | None = None, local: bool = False) -> Word:
-        """`NAME=value`, `NAME+=value`, `NAME=(…)`, `NAME[i]=value`; gives the word as a command would see it."""
+    def assign(
+        self, token: Token, exported: bool | None = None, local: bool = False, *, declared: bool = False
+    ) -> Word:
+        """`NAME=value`, `NAME+=value`, `NAME=(…)`, `NAME[i]=value`; for a `declared` one, gives the word that the
+        command (`export`) sees."""
         text = self.source.text
         found = ASSIGNMENT.match(text, token.start, token.end)
         assert found is not None
@@ -347,7 +351,8 @@ class Walker:
         else:
             with self.words.handing_on((name,)):
                 value = self.words.value(at, token.end)
-            word = self._assignment_word(text[token.start : at], value, word)
+            if declared:
+                word = self._assignment_word(text[token.start : at], value, word)
             if plus:
                 old = before.scalar if before is not None else None
                 if before is None and (state.open_because or given_because(name)):
@@ -361,7 +366,7 @@ class Walker:
             if exported is not None:
                 fresh = replace(fresh, exported=exported)
         if local and shell.locals:
-            shell.locals[-1].setdefault(name, state.data.get(name, before or Variable()))
+            shell.locals[-1].setdefault(name, state.now(name))
         state.assign(name, fresh)
         return word
 
@@ -380,7 +385,8 @@ class Walker:
     def _array(self, name: str, token: Token, at: int, plus: bool, before: Variable | None) -> tuple[Value, ...]:
         low, high = at + 1, token.end - 1
         text = self.source.text
-        if any(re.match(r"\[[^\]]*\]\+?=", text[start:end]) for start, end in self.parsed.reader.words(low, high)):
+        first = next(iter(self.parsed.reader.words(low, high)), (low, low))
+        if re.match(r"\[[^\]]*\]\+?=", text[first[0] : first[1]]):
             unknown = Unknown(f"{name} is an array with keys", Origin(self.place(token.start, token.end)))
             return (Value([Hole(unknown, self.source, token.start, token.end, many=True)]),)
         elements = self.words.array(low, high)

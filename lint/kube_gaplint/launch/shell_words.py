@@ -211,11 +211,11 @@ class Expander:
             elif c in "'\"":
                 stop = reader.quote_end(at, end)
                 inner = stop - 1 if stop - 1 > at and text[stop - 1] == c else stop  # without its end it ends the line
-                sink.quote()
                 if c == '"':
                     self.expand_quoted(at + 1, inner, sink)
                 elif inner > at + 1:
                     self.literal(at + 1, inner, sink, True)
+                sink.quote()
                 at = stop
             elif c == "`":
                 stop = reader.quote_end(at, end)

@@ -1,0 +1,96 @@
+"""Whether a shell stays in front of the program: what was measured with bash 5.2 and dash 0.5.12."""
+
+from __future__ import annotations
+
+import pytest
+from shell_reading import environment_of, literal, whole
+
+from kube_gaplint.launch.shell_pid1 import shell_stays_pid1
+from kube_gaplint.launch.start import start
+from kube_gaplint.model.command import Word
+
+# string given to -c: (bash stays, dash stays)
+MEASURED = {
+    "train": (False, True),
+    "a; train": (False, True),
+    "a && train": (False, True),
+    "a || train": (False, True),
+    "a\nb\ntrain": (False, True),
+    "X=1 train": (False, True),
+    "set -e\ntrain": (False, True),
+    "train;": (False, True),
+    "train # comment": (False, True),
+    "train\n": (False, True),
+    "nohup train": (False, True),
+    "command train": (False, True),
+    "trap '' TERM; train": (False, True),
+    "train\n\n": (True, True),
+    "train\n# comment": (True, True),
+    "train > log": (True, True),
+    "train | tee log": (True, True),
+    "(train)": (True, True),
+    "{ train; }": (True, True),
+    "if a; then train; fi": (True, True),
+    "for i in 1; do train; done": (True, True),
+    "! train": (True, True),
+    "time train": (True, True),
+    "trap 'b' TERM; train": (True, True),
+    "f() { train; }; f": (True, True),
+    "eval train": (True, True),
+    "train && a": (True, True),
+    "train; a": (True, True),
+    "train & wait": (True, True),
+    "exec train": (False, False),
+    "a\nexec train\n\n": (False, False),
+    "trap 'b' TERM; exec train": (False, False),
+}
+
+
+def stays(words: tuple[Word, ...], files: dict[str, str] | None = None) -> bool | None:
+    known = {path: whole(text, path) for path, text in (files or {}).items()}
+    found = start(words, environment_of(), known.get)
+    (command,) = [c for c in found.commands if c.name == "train"]
+    assert command.script is not None
+    return shell_stays_pid1(command.script, command)
+
+
+def shell(name: str, text: str) -> tuple[Word, ...]:
+    bash, flag, place = literal(f"{name}\n-c\nx")
+    return (bash, flag, Word((text,), place.place, placed=whole(text)))
+
+
+@pytest.mark.parametrize("text", MEASURED)
+def test_strings(text: str) -> None:
+    bash, dash = MEASURED[text]
+    assert stays(shell("bash", text)) is bash
+    assert stays(shell("dash", text)) is dash
+    # sh is one of the two
+    assert stays(shell("sh", text)) is (bash if bash is dash else None)
+
+
+def test_script_files() -> None:
+    assert stays(literal("bash\n/r.sh"), {"/r.sh": "train"}) is True
+    assert stays(literal("bash\n/r.sh"), {"/r.sh": "exec train"}) is False
+    assert stays(literal("/r.sh"), {"/r.sh": "#!/bin/bash\ntrain"}) is True
+
+
+def test_shells_in_shells() -> None:
+    files = {"/r.sh": "exec train", "/t.sh": "train"}
+    assert stays(shell("bash", "bash -c train")) is False
+    assert stays(shell("bash", "bash -c train; a")) is True
+    assert stays(shell("bash", "a; bash /r.sh"), files) is False
+    assert stays(shell("bash", "exec bash /t.sh"), files) is True
+    assert stays(shell("bash", ". /r.sh"), files) is False
+    assert stays(shell("bash", ". /t.sh"), files) is True
+    assert stays(shell("sh", "bash -c train")) is None
+
+
+def test_the_last_command_by_default() -> None:
+    def last(text: str) -> bool | None:
+        return shell_stays_pid1(start(shell("bash", text), environment_of()).scripts[0])
+
+    assert last("a; train") is False
+    assert last("if x; then exec a; else exec b; fi") is False
+    assert last("if x; then exec a; fi; b | c") is None
+    assert last("a | b") is True
+    assert last("") is True
