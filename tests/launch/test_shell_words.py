@@ -92,6 +92,8 @@ PLACES = {
     "C='run --a 1'; bash -c \"bash -c '$C --b'\"": ["--a", "1", "--b"],
     "f() { run \"$@\" $1; }; f --a --b": ["--a", "--b", "--a"],
     "cat > r.sh <<EOF\nrun --a $((1+1))\nEOF\nbash r.sh": ["--a", "$((1+1))"],
+    "export C='run --a  1'; bash -c '$C --b'": ["--a", "1", "--b"],
+    "export C=\"run --a $X  1\"; bash -c '$C --b'": ["--a", "$X", "1", "--b"],
     "set -- --a --b; run \"$@\"": ["--a", "--b"],
     "run ${X:---a}": ["--a"],
 }  # fmt: skip

@@ -181,6 +181,8 @@ class State:
         if isinstance(setting, Set):
             text = FixedText(setting.value, setting.origin.place)
             value = Value([Run(setting.value, text, 0, len(setting.value))] if setting.value else ())
+            if isinstance(setting.rope, Value):
+                value = setting.rope
             known = Variable(value, None, True, setting.origin, setting)
         elif isinstance(setting, Unknown):
             place = (setting.origin or self.environment.home).place

@@ -156,7 +156,7 @@ class Value:
     def setting(self, origin: Origin) -> Setting[str]:
         text = self.known()
         if text is not None:
-            return Set(text, origin)
+            return Set(text, origin, rope=self)
         prefix: list[str] = []
         for atom in flatten(self):
             if atom.hole is not None:

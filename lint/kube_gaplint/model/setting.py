@@ -58,6 +58,8 @@ class Set(Generic[T]):
 
     value: T
     origin: Origin
+    rope: object = field(default=None, compare=False, repr=False)
+    """For an exported shell variable: where each of its characters was written; see `Unknown.rope`."""
 
 
 @dataclass(frozen=True, slots=True)
