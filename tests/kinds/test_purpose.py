@@ -68,6 +68,12 @@ def purpose(
         ("[torchrun, evaluate.py]", "evaluation"),
         ("[python, main.py]", "training"),  # a Python program on 8 accelerators that runs to its end
         ("[python, -m, venv, /v]", "unknown"),
+        ("[torchrun, evaluate_grpo.py]", "evaluation"),
+        ("[python, convert_llama_to_hf.py]", "unknown"),
+        ("[python, merge_lora_weights.py]", "unknown"),
+        ("[docker, build, -t, deepspeed, .]", "unknown"),
+        ("[docker, run, --gpus=all, m, torchrun, main.py]", "training"),
+        ("[bash, -c, 'nvidia-smi; /opt/acme/run']", "unknown"),
         ("[/opt/acme/run]", "unknown"),
     ],
 )
@@ -118,6 +124,24 @@ def test_by_name_where_nothing_else_tells(name: str, kind: str, expected: str) -
 )
 def test_without_accelerators_nothing_trains_on_them(command: str, gpus: int, extra: str, expected: str) -> None:
     assert purpose(command, gpus=gpus, extra=extra) == expected
+
+
+def test_a_visible_program_without_training_calls_does_not_train() -> None:
+    text = """
+apiVersion: batch/v1
+kind: Job
+metadata: {{name: j}}
+spec: {{template: {{spec: {{containers: [{{name: c, image: i, command: [python, /s/main.py],
+  resources: {{limits: {{nvidia.com/gpu: 8}}}}, volumeMounts: [{{name: s, mountPath: /s}}]}}],
+  volumes: [{{name: s, configMap: {{name: scripts}}}}]}}}}}}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {{name: scripts}}
+data: {{main.py: "{}"}}
+"""
+    assert workload(text.format("print(model(x))")).classified.purpose == "unknown"
+    assert workload(text.format("loss.backward()")).classified.purpose == "training"
 
 
 def test_the_container_may_say_it() -> None:

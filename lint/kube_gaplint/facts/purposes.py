@@ -182,15 +182,16 @@ LAUNCHERS: tuple[Program, ...] = (
 # Words in a script's name, by what they show. The first row that shares a word with the name decides.
 WORDS: tuple[tuple[Meaning, frozenset[str]], ...] = (
     ("benchmark", frozenset({"bench", "benchmark", "benchmarks", "benchmarking", "perf", "allreduce", "nccl", "burn"})),
+    ("training", frozenset({"train", "trainer", "training", "pretrain", "pretraining", "finetune", "finetuning"})),
+    ("evaluation", frozenset({"eval", "evals", "evaluate", "evaluation", "evaluator"})),
+    ("inference", frozenset({"serve", "server", "serving", "infer", "inference", "predict", "generate", "generation"})),
     (
         "training",
         frozenset({
-            "train", "trainer", "training", "pretrain", "pretraining", "finetune", "finetuning", "tuning", "sft", "dpo",
-            "grpo", "ppo", "rlhf", "kto", "lora", "qlora", "distill", "distillation", "learner", "fit", "dreambooth",
+            "tuning", "sft", "dpo", "grpo", "ppo", "rlhf", "kto", "lora", "qlora", "distill", "distillation", "learner",
+            "fit", "dreambooth",
         }),
     ),
-    ("evaluation", frozenset({"eval", "evals", "evaluate", "evaluation", "evaluator"})),
-    ("inference", frozenset({"serve", "server", "serving", "infer", "inference", "predict", "generate", "generation"})),
     (
         "training",
         frozenset({
@@ -211,6 +212,24 @@ TRAINING_OPTIONS = frozenset({
     "trainer.max-steps", "trainer.max-epochs", "trainer.devices", "trainer.num-nodes", "model.optim.lr",
     "exp-manager.checkpoint-callback-params.save-top-k", "data.train-batch-size", "training.steps",
 })  # fmt: skip
+
+# Words of scripts that prepare, convert or look at something: whatever else stands in the name, they do not train.
+CHORES = frozenset({
+    "convert", "converter", "merge", "consolidate", "consolidation", "export", "preprocess", "preprocessing",
+    "preproc", "download", "downloader", "tokenize", "prepare", "build", "install", "setup", "list", "healthcheck", "upload", "sync",
+    "quantize", "split", "shard", "profile",
+})  # fmt: skip
+
+# Calls in a visible program that train: gradients, optimiser steps, a trainer's fit.
+TRAINING_CALLS = (".backward(", "optimizer.step(", ".fit(", ".train(", "value_and_grad", "Trainer(", "train_step(")
+
+# Commands that fetch, build or manage: names of programs in their arguments are not run. Some run one by a sub-command.
+CARRIERS = frozenset({
+    "docker", "podman", "enroot", "apptainer", "singularity", "nerdctl", "buildah", "git", "pip", "pip3", "conda", "uv",
+    "wget", "curl", "kubectl", "helm", "aws", "gsutil", "gcloud", "az", "apt", "apt-get", "yum", "dnf", "apk", "cp",
+    "mv", "rm", "ln", "tar", "unzip", "chmod", "grep", "sed", "which", "make", "cmake", "huggingface-cli", "hf", "rsync",
+})  # fmt: skip
+CARRIERS_THAT_RUN = frozenset({"run", "exec", "start", "shell"})
 
 # Both words together: fine-tune, pre-train.
 _PAIRS = {("fine", "tune"): "finetune", ("fine", "tuning"): "finetuning", ("pre", "train"): "pretrain",
@@ -276,8 +295,6 @@ IMAGES: tuple[Image, ...] = (
     Image("*axolotl*", "training"),
     Image("*llamafactory*", "training"),
     Image("*maxtext*", "training"),
-    Image("*nvidia/nemo*", "training"),
-    Image("*megatron*", "training"),
 )
 
 # Kinds that exist to train. With accelerators, or where those cannot be seen, their objects are training.
@@ -332,6 +349,8 @@ def program(name: str, following: str = "") -> tuple[Meaning, bool] | None:
 def script(name: str) -> Meaning | None:
     """What the words in a script's or module's name show: `pretrain_gpt.py`, `pkg.train`, `run-eval.sh`."""
     words = words_of(name)
+    if CHORES.intersection(words):
+        return None
     return next((meaning for meaning, marks in WORDS if marks.intersection(words)), None)
 
 

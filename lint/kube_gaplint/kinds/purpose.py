@@ -42,16 +42,20 @@ def classify(workload: Workload) -> Classified:
     hints = [hint for role in roles for container in _main(role) for hint in _hints(container)]
     hints.extend(_of_processes(workload))
     best = _decide(hints)
+    if best is not None and best.meaning == "smoke" and best.strength == 3 and _does_more(roles):
+        best = None
     accelerated = _accelerated(workload)
     if accelerated is False and not _on_gpu_anyway(roles):
         return Classified("cpu", "no accelerator is asked for")
     if best is not None and best.meaning != "training":
         return Classified(best.meaning, best.reason)
-    if best is not None and best.strength > 0:
+    if best is not None and best.strength > 1:
         return Classified("training", best.reason)
     holder = _holder(roles)
     if holder is not None:
         return holder
+    if best is not None and best.strength > 0:
+        return Classified("training", best.reason)
     if kind in purposes.TRAINING_KINDS:
         return Classified("training", f"{workload.subject.kind} with accelerators")
     named = _by_name(workload)
@@ -91,9 +95,9 @@ def _hints(container: Container) -> Iterator[_Hint]:
 
 def _of_command(command: Command) -> Iterator[_Hint]:
     """What a command's words show. Options and their values are no programs, except the module of `-m`."""
-    if command.name in _SHELL_NOISE:
-        return
     texts = _texts(command)
+    if command.name in _SHELL_NOISE or _only_carries(command.name, texts):
+        return
     for index, text in enumerate(texts):
         if not text or len(text) > 200:
             continue
@@ -114,6 +118,11 @@ def _of_command(command: Command) -> Iterator[_Hint]:
             meaning_of_name = purposes.script(name)
             if meaning_of_name is not None:
                 yield _Hint(meaning_of_name, f"it runs {name}", 3)
+
+
+def _only_carries(name: str, texts: list[str]) -> bool:
+    """Whether a command fetches or builds what its arguments name, and runs none of it."""
+    return name in purposes.CARRIERS and not purposes.CARRIERS_THAT_RUN.intersection(texts[1:3])
 
 
 def _texts(command: Command) -> list[str]:
@@ -155,11 +164,19 @@ def _program_at_scale(workload: Workload, roles: list[Role]) -> str | None:
     for role in roles:
         for container in _main(role):
             for command in container.commands:
-                texts = [word.known or "" for word in command.words[:_MOST_WORDS]]
-                program = _python_program(texts)
-                if program:
+                program = _python_program([word.known or "" for word in command.words[:_MOST_WORDS]])
+                if program and _may_train(program, container):
                     return f"it runs {program} on {total.value} accelerators to its end"
     return None
+
+
+def _may_train(program: str, container: Container) -> bool:
+    """Whether nothing speaks against a program: its name, or its text where that is visible."""
+    if purposes.CHORES.intersection(purposes.words_of(program.rsplit("/", 1)[-1])):
+        return False
+    files = container.exposed.get("files")
+    text = files(program) if callable(files) else None
+    return text is None or any(call in text.text for call in purposes.TRAINING_CALLS)
 
 
 def _python_program(texts: list[str]) -> str:
@@ -189,6 +206,20 @@ def _decide(hints: list[_Hint]) -> _Hint | None:
                     break
                 return hint
     return None
+
+
+def _does_more(roles: list[Role]) -> bool:
+    """Whether anything runs besides a look at the devices, so that this look says nothing of the whole."""
+    for role in roles:
+        for container in _main(role):
+            for command in container.commands:
+                if command.name in _SHELL_NOISE or command.name in _WAITERS or command.name in ("sleep", "exit", "if"):
+                    continue
+                if all(hint.meaning == "smoke" for hint in _of_command(command)) and any(_of_command(command)):
+                    continue
+                if command.name not in purposes.CARRIERS:
+                    return True
+    return False
 
 
 def _accelerated(workload: Workload) -> bool | None:
