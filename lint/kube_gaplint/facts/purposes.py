@@ -216,8 +216,8 @@ TRAINING_OPTIONS = frozenset({
 # Words of scripts that prepare, convert or look at something: whatever else stands in the name, they do not train.
 CHORES = frozenset({
     "convert", "converter", "merge", "consolidate", "consolidation", "export", "preprocess", "preprocessing",
-    "preproc", "download", "downloader", "tokenize", "prepare", "build", "install", "setup", "list", "healthcheck", "upload", "sync",
-    "quantize", "split", "shard", "profile",
+    "preproc", "download", "downloader", "tokenize", "prepare", "build", "install", "setup", "list", "healthcheck",
+    "upload", "sync", "quantize", "split", "shard", "profile",
 })  # fmt: skip
 
 # Calls in a visible program that train: gradients, optimiser steps, a trainer's fit.
@@ -225,9 +225,10 @@ TRAINING_CALLS = (".backward(", "optimizer.step(", ".fit(", ".train(", "value_an
 
 # Commands that fetch, build or manage: names of programs in their arguments are not run. Some run one by a sub-command.
 CARRIERS = frozenset({
-    "docker", "podman", "enroot", "apptainer", "singularity", "nerdctl", "buildah", "git", "pip", "pip3", "conda", "uv",
-    "wget", "curl", "kubectl", "helm", "aws", "gsutil", "gcloud", "az", "apt", "apt-get", "yum", "dnf", "apk", "cp",
-    "mv", "rm", "ln", "tar", "unzip", "chmod", "grep", "sed", "which", "make", "cmake", "huggingface-cli", "hf", "rsync",
+    "docker", "podman", "enroot", "apptainer", "singularity", "nerdctl", "buildah", "git", "pip", "pip3", "conda",
+    "uv", "wget", "curl", "kubectl", "helm", "aws", "gsutil", "gcloud", "az", "apt", "apt-get", "yum", "dnf", "apk",
+    "cp", "mv", "rm", "ln", "tar", "unzip", "chmod", "grep", "sed", "which", "make", "cmake", "huggingface-cli",
+    "hf", "rsync",
 })  # fmt: skip
 CARRIERS_THAT_RUN = frozenset({"run", "exec", "start", "shell"})
 
