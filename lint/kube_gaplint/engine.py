@@ -10,7 +10,7 @@ from datetime import date
 from typing import TYPE_CHECKING, Any
 
 from kube_gaplint import registry
-from kube_gaplint.findings import Finding, Gap, Related, Report, Severity
+from kube_gaplint.findings import FileError, Finding, Gap, Related, Report, Severity, Summary
 from kube_gaplint.meta import META_RULES
 from kube_gaplint.model.profile import Profile
 from kube_gaplint.model.setting import Origin
@@ -21,6 +21,8 @@ from kube_gaplint.text.source import Place
 
 if TYPE_CHECKING:
     from kube_gaplint.bundle.bundle import Loaded, Unresolved
+    from kube_gaplint.discover import Discovery
+    from kube_gaplint.kinds import Model
 
 
 class UsageProblem(Exception):
@@ -49,13 +51,42 @@ _PROBLEM_CODES = {
 }
 
 
-def lint(request: Request) -> Report:
-    """Judge the paths of a request. Raises UsageProblem."""
+@dataclass(slots=True)
+class Reading:
+    """The paths of a request, read and understood."""
+
+    discovery: Discovery
+    loaded: Loaded
+    model: Model
+
+    def summary(self) -> Summary:
+        """Counts of what was read and passed over, and of workloads."""
+        summary = Summary(
+            files=self.loaded.files,
+            documents=self.loaded.documents,
+            workloads=len(self.model.workloads),
+            hints=self.discovery.hints,
+        )
+        for counted in (self.discovery.skipped, self.loaded.skipped):
+            for reason, count in counted.items():
+                summary.skip(reason, count)
+        for workload in self.model.workloads:
+            kind, purpose = workload.subject.kind, workload.purpose
+            summary.by_kind[kind] = summary.by_kind.get(kind, 0) + 1
+            summary.by_class[purpose] = summary.by_class.get(purpose, 0) + 1
+        return summary
+
+    @property
+    def errors(self) -> list[FileError]:
+        return [*self.discovery.errors, *self.loaded.errors]
+
+
+def read(request: Request) -> Reading:
+    """Read the paths of a request up to the model, and judge nothing. Raises UsageProblem."""
     from kube_gaplint import discover
     from kube_gaplint.bundle import bundle
     from kube_gaplint.kinds import build
 
-    codes = selected_codes(request)
     try:
         discovery = discover.discover(
             request.paths, exclude=request.exclude, stdin=request.stdin, stdin_filename=request.stdin_filename
@@ -63,25 +94,19 @@ def lint(request: Request) -> Report:
     except discover.PathError as error:
         raise UsageProblem(str(error)) from error
     loaded = bundle.load(discovery)
-    model = build(loaded.bundle, request.profile)
+    return Reading(discovery, loaded, build(loaded.bundle, request.profile))
 
-    report = Report(errors=[*discovery.errors, *loaded.errors])
-    report.summary.files = loaded.files
-    report.summary.documents = loaded.documents
-    report.summary.workloads = len(model.workloads)
-    report.summary.hints = discovery.hints
-    for counted in (discovery.skipped, loaded.skipped):
-        for reason, count in counted.items():
-            report.summary.skip(reason, count)
-    for workload in model.workloads:
-        kind, purpose = workload.subject.kind, workload.purpose
-        report.summary.by_kind[kind] = report.summary.by_kind.get(kind, 0) + 1
-        report.summary.by_class[purpose] = report.summary.by_class.get(purpose, 0) + 1
 
+def lint(request: Request) -> Report:
+    """Judge the paths of a request. Raises UsageProblem."""
+    codes = selected_codes(request)
+    reading = read(request)
+    loaded = reading.loaded
+    report = Report(errors=reading.errors, summary=reading.summary())
     found = [
         *_problems(loaded.problems, codes),
         *_unresolved(loaded.bundle.unresolved, codes),
-        *_run_rules(model.views, codes, Context(request.profile)),
+        *_run_rules(reading.model.views, codes, Context(request.profile)),
     ]
     findings = _suppressed(_fingerprinted(_merged(found)), loaded, codes, request.today)
     report.findings = sorted(findings, key=_order)
