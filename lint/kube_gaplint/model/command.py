@@ -30,6 +30,9 @@ class Word:
     @property
     def known(self) -> str | None:
         """The whole text, or None where part of it is unknown."""
+        if len(self.pieces) == 1:
+            piece = self.pieces[0]
+            return piece if isinstance(piece, str) else None
         if any(isinstance(piece, Unknown) for piece in self.pieces):
             return None
         return "".join(piece for piece in self.pieces if isinstance(piece, str))
