@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 _READING: Final = frozenset(["read", "mapfile", "readarray", "let", "unset", "getopts"])
 _NAME: Final = re.compile(r"[A-Za-z_]\w*")
+_BLANK: Final = (" ", "\t", "\n", "\\")
 
 Way = Literal["append", "extend", "set"]
 """How a variable is assigned: more text behind a blank, more elements of an array, or anything else."""
@@ -178,6 +179,12 @@ def _way(assignment: re.Match[str], text: str, end: int) -> Way:
         if rest.startswith("("):
             return "extend"
         return "append" if rest.lstrip("\"'")[:1] in (" ", "\t", "\n") else "set"
-    if re.match(rf'"?\$(?:{name}\b|\{{{name}\}})(?:\s|\\\n)', rest):
-        return "append"
-    return "extend" if re.match(rf'\(\s*"?\$\{{{name}\[@\]\}}"?\s', rest) else "set"
+    rest = rest.removeprefix('"')
+    for use in (f"${name}", f"${{{name}}}"):
+        if rest.startswith(use) and rest[len(use) : len(use) + 1] in _BLANK:
+            return "append"
+    inside = rest.removeprefix("(").lstrip().removeprefix('"')
+    use = f"${{{name}[@]}}"
+    if rest.startswith("(") and inside.startswith(use) and inside[len(use) :].removeprefix('"')[:1] in _BLANK:
+        return "extend"
+    return "set"
