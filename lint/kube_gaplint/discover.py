@@ -126,7 +126,10 @@ class Discovery:
     """Real paths of the files that hold no relevant object; a kustomization may still take them in."""
 
     def skip(self, reason: str, count: int = 1) -> None:
+        """Count what was passed over; a negative count takes back what is read after all."""
         self.skipped[reason] = self.skipped.get(reason, 0) + count
+        if not self.skipped[reason]:
+            del self.skipped[reason]
 
     @property
     def hints(self) -> list[str]:

@@ -377,3 +377,14 @@ def test_scripts_beside_and_above_are_read_on_demand(root: Path) -> None:
         assert read(path) is None
     found = read("scripts/train.sh")
     assert found is not None and found.place(0, 3).source.path == "scripts/train.sh"
+
+
+def test_the_schemas_of_custom_resources_are_not_read(root: Path) -> None:
+    schema = "apiVersion: apiextensions.k8s.io/v1\r\nkind: CustomResourceDefinition\r\nspec:\r\n" + "  # x\r\n" * 500
+    write(root, {"all.yaml": config_map("x") + "---\n" + schema + "---\n" + JOB})
+    outcome = loaded("all.yaml")
+    assert described(outcome.bundle) == ["all.yaml: ConfigMap nccl", "all.yaml: Job train"]
+    job = job_of(outcome.bundle)
+    assert "CustomResourceDefinition" in job.source.text
+    assert job.source.text[job.place.span.start :].startswith("apiVersion: batch/v1")
+    assert job.place.start.line == 510

@@ -362,8 +362,8 @@ class Loaded:
     sources: list[tuple[Source, list[Document]]] = field(default_factory=list)
     """Every text that was parsed, with its documents (none for a script): where suppressing comments may stand."""
 
-    def skip(self, reason: str, count: int = 1) -> None:
-        self.skipped[reason] = self.skipped.get(reason, 0) + count
+    def skip(self, reason: str) -> None:
+        self.skipped[reason] = self.skipped.get(reason, 0) + 1
 
 
 def load(discovery: Discovery, limits: Limits = DEFAULT_LIMITS) -> Loaded:

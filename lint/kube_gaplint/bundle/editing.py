@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from collections.abc import Sequence as Items
 from dataclasses import dataclass
+from functools import cache
 
 from kube_gaplint.facts.kustomize import FieldSpec
 from kube_gaplint.text.nodes import Entry, Item, Mapping, Node, Scalar, Sequence, text_at
@@ -156,21 +157,24 @@ def applies(spec: FieldSpec, api_version: str, kind: str) -> bool:
     )
 
 
-def split_path(path: str, separator: str = "/") -> list[str]:
-    """The parts of a path; a backslash before a separator makes it part of a name."""
+@cache
+def split_path(path: str) -> tuple[str, ...]:
+    """The parts of a path; a backslash before a slash makes it part of a name."""
+    if "\\" not in path:
+        return tuple(path.split("/"))
     parts: list[str] = [""]
     escaped = False
     for character in path:
         if escaped:
-            parts[-1] += character if character == separator else "\\" + character
+            parts[-1] += character if character == "/" else "\\" + character
             escaped = False
         elif character == "\\":
             escaped = True
-        elif character == separator:
+        elif character == "/":
             parts.append("")
         else:
             parts[-1] += character
-    return parts
+    return tuple(parts)
 
 
 def leaves(root: Mapping, path: Items[str], create_like: Node | None = None) -> Iterator[Leaf]:

@@ -180,7 +180,8 @@ def _string(place: Place, text: str) -> Scalar:
 
 def absorb(resources: list[Resource], new: Resource) -> None:
     """Take a generated object in: as a new one, or merged into or put in the place of an older one."""
-    matches = [old for old in resources if new.id in old.ids]
+    wanted = new.id
+    matches = [old for old in resources if old.was_named(wanted)]
     place = new.node.place
     if not matches:
         if new.behavior in ("merge", "replace"):

@@ -544,7 +544,9 @@ class _Layer:
 
     def _merge_by_name(self, patch: Mapping, options: Mapping | None = None) -> None:
         wanted = Resource(patch, self.document, self.file).id
-        found = [resource for resource in self.resources if wanted in resource.ids]
+        if wanted.kind == "CustomResourceDefinition":
+            return  # those are not even read
+        found = [resource for resource in self.resources if resource.was_named(wanted)]
         if len(found) != 1:
             reason = (
                 "there is no object for the patch of" if not found else "there are several objects for the patch of"

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from kube_gaplint.bundle.builds import Kustomizations
@@ -118,7 +119,10 @@ class Loader:
         source = self._source(candidate)
         if source is None:
             return None
+        text = source.text
+        source.text = without_schemas(text)
         composed = compose(source, self.limits)
+        source.text = text
         if _is_template(source.text, composed.problems):
             self.loaded.files -= 1
             self.loaded.skip(TEMPLATE)
@@ -174,7 +178,7 @@ class Loader:
             else:
                 if waiting is None and file.path in self.discovery.passed_over:
                     self.discovery.passed_over.discard(file.path)
-                    self.loaded.skip(IRRELEVANT, -1)
+                    self.discovery.skip(IRRELEVANT, -1)
                 self._parse(replace(candidate, data=data), order)
         parsed = self._by_path[file.path]
         return None if parsed is None else parsed.documents
@@ -206,7 +210,7 @@ class Loader:
             return
         kustomizations = Kustomizations(candidates, judged, self.discovery.roots)
         for candidate in kustomizations.irrelevant():
-            self.loaded.skip(IRRELEVANT)
+            self.discovery.skip(IRRELEVANT)
             self.discovery.passed_over.add(candidate.file.path)  # another one may still take it in
         relevant = kustomizations.relevant()
         for order, candidate in relevant:
@@ -308,6 +312,30 @@ def _names_wanted(documents: Iterable[Document]) -> set[str]:
         for node in every_node(document.root)
         if isinstance(node, Scalar) and len(node.text) <= 253
     }
+
+
+_SCHEMA_KIND = re.compile(r"^kind:[ \t]*['\"]?CustomResourceDefinition\b", re.MULTILINE)
+_DOCUMENT_START = re.compile(r"^---(?=\s|\Z)", re.MULTILINE)
+_SMALL_SCHEMA = 2000
+
+
+def without_schemas(text: str) -> str:
+    """The text with blanks for each large CustomResourceDefinition, all else where it was.
+
+    Their schemas are larger than everything else together, and nothing in them is judged.
+    """
+    if len(text) < _SMALL_SCHEMA or _SCHEMA_KIND.search(text) is None:
+        return text
+    starts = [0, *(match.start() for match in _DOCUMENT_START.finditer(text)), len(text)]
+    parts = []
+    for start, end in pairwise(starts):
+        part = text[start:end]
+        if end - start >= _SMALL_SCHEMA and _SCHEMA_KIND.search(part) is not None:
+            # The separator stays, and the line ends do.
+            head = 3 if part.startswith("---") else 0
+            part = part[:head] + "\n".join(" " * len(line) for line in part[head:].split("\n"))
+        parts.append(part)
+    return "".join(parts)
 
 
 _TEMPLATE_MARKS = ("{{", "{%", "<%")

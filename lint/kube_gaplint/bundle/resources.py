@@ -82,6 +82,11 @@ class Resource:
         now = self.id
         return [*(Id(now.group, now.version, *former) for former in self.former), now]
 
+    def was_named(self, wanted: Id) -> bool:
+        """Whether it has the id, or had it."""
+        named = self.name == wanted.name or any(name == wanted.name for _, name, _ in self.former)
+        return named and wanted in self.ids
+
     @property
     def first_id(self) -> Id:
         return self.ids[0]

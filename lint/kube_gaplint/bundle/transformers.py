@@ -64,11 +64,10 @@ def add_affix(resources: Iterable[Resource], affix: Scalar, specs: Iterable[Fiel
     """A prefix or suffix on other fields than the name."""
     specs = list(specs)
     for resource in resources:
-        for spec in specs:
-            if applies(spec, resource.api_version, resource.kind):
-                for leaf in list(leaves(resource.node, split_path(spec.path))):
-                    if isinstance(leaf.value, Scalar):
-                        leaf.set(_affixed(leaf.value, affix, suffix=suffix))
+        for spec in _that_apply(specs, resource):
+            for leaf in list(leaves(resource.node, split_path(spec.path))):
+                if isinstance(leaf.value, Scalar):
+                    leaf.set(_affixed(leaf.value, affix, suffix=suffix))
 
 
 def _affixed(value: Scalar, affix: Scalar, *, suffix: bool) -> Scalar:
@@ -90,10 +89,9 @@ def set_namespace(
         if not resource.cluster_scoped:
             for leaf in leaves(resource.node, ["metadata", "namespace"], namespace):
                 leaf.set(namespace, text_like(key, "namespace"))
-        for spec in specs:
-            if spec.path == "metadata/name" and resource.api_version != "v1":
-                continue
-            _set_fields(resource, spec, namespace)
+        for spec in _that_apply(specs, resource):
+            if spec.path != "metadata/name" or resource.api_version == "v1":
+                _set_fields(resource, spec, namespace)
         if resource.kind in ("RoleBinding", "ClusterRoleBinding"):
             for subject in sequence(resource.node, "subjects") or ():
                 if isinstance(subject, Mapping) and text_at(subject, "name") == "default":
@@ -101,9 +99,13 @@ def set_namespace(
 
 
 def _set_fields(resource: Resource, spec: FieldSpec, value: Scalar) -> None:
-    if applies(spec, resource.api_version, resource.kind):
-        for leaf in leaves(resource.node, split_path(spec.path), value if spec.create else None):
-            leaf.set(value)
+    for leaf in leaves(resource.node, split_path(spec.path), value if spec.create else None):
+        leaf.set(value)
+
+
+def _that_apply(specs: Iterable[FieldSpec], resource: Resource) -> list[FieldSpec]:
+    api_version, kind = resource.api_version, resource.kind
+    return [spec for spec in specs if applies(spec, api_version, kind)]
 
 
 def add_hashes(resources: Iterable[Resource]) -> None:
@@ -156,14 +158,19 @@ def fix_references(resources: Items[Resource], referrals: Iterable[Referral]) ->
                 known.append(resource)
     if not by_former:
         return
+    by_kind: dict[str, list[tuple[Resource, str]]] = {}
+    for resource in resources:
+        first = resource.first_id
+        by_kind.setdefault(first.kind, []).append((resource, resource.api_version))
     for referral in referrals:
         for spec in referral.fields:
-            for referrer in resources:
-                group, version, kind, *_ = referrer.first_id
-                api_version = f"{group}/{version}" if group else version
-                if applies(spec, api_version, kind):
-                    for leaf in list(leaves(referrer.node, split_path(spec.path))):
-                        _fix(leaf, referrer, referral, spec, by_former)
+            path = split_path(spec.path)
+            kinds = [spec.kind] if spec.kind else list(by_kind)
+            for kind in kinds:
+                for referrer, api_version in by_kind.get(kind, ()):
+                    if applies(spec, api_version, kind):
+                        for leaf in list(leaves(referrer.node, path)):
+                            _fix(leaf, referrer, referral, spec, by_former)
 
 
 def _fix(
@@ -271,9 +278,7 @@ def add_pairs(resources: Iterable[Resource], pairs: Mapping, specs: Iterable[Fie
     ]
     specs = list(specs)
     for resource in resources:
-        for spec in specs:
-            if not applies(spec, resource.api_version, resource.kind):
-                continue
+        for spec in _that_apply(specs, resource):
             for leaf in list(leaves(resource.node, split_path(spec.path), pairs if spec.create else None)):
                 value = leaf.value
                 if is_null(value):
@@ -312,10 +317,9 @@ def set_image(resources: Iterable[Resource], image: Mapping, more: Iterable[Fiel
     for resource in resources:
         if resource.kind == "CustomResourceDefinition":
             continue
-        for spec in specs:
-            if applies(spec, resource.api_version, resource.kind):
-                for leaf in list(leaves(resource.node, split_path(spec.path))):
-                    _set_image_at(leaf, name, image)
+        for spec in _that_apply(specs, resource):
+            for leaf in list(leaves(resource.node, split_path(spec.path))):
+                _set_image_at(leaf, name, image)
         for found in _container_images(resource.node):
             _set_image_at(found, name, image)
 
@@ -593,9 +597,7 @@ def fill_variables(resources: Iterable[Resource], values: dict[str, Scalar], spe
         return node if text == node.text else text_like(node, text)
 
     for resource in resources:
-        for spec in specs:
-            if not applies(spec, resource.api_version, resource.kind):
-                continue
+        for spec in _that_apply(specs, resource):
             for leaf in list(leaves(resource.node, split_path(spec.path))):
                 value = leaf.value
                 if isinstance(value, Scalar):
