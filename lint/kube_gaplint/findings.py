@@ -9,11 +9,14 @@ from __future__ import annotations
 import enum
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from kube_gaplint.model.setting import Origin
 from kube_gaplint.model.subject import Subject
 from kube_gaplint.text.source import Place
+
+if TYPE_CHECKING:
+    from kube_gaplint.model.training import TrainingProcess
 
 
 class Severity(enum.IntEnum):
@@ -100,6 +103,14 @@ class AddLine:
     origin: Origin
     line: str
     where: Literal["before", "header"] = "before"
+
+
+def give(process: TrainingProcess, name: str, value: str) -> SetVariable | AddOption:
+    """The change that gives a program a variable: by `mpirun -x` where only that reaches it."""
+    mpirun = process.remote_mpirun
+    if mpirun is not None:
+        return AddOption(mpirun.origin, ("-x", f"{name}={value}"))
+    return SetVariable(process.environment.home, name, value)
 
 
 Change: TypeAlias = SetVariable | ReplaceValue | SetKey | RenameKey | RemoveEntry | AddOption | AddLine

@@ -148,6 +148,14 @@ class Framework:
     evidence: Origin
     """What it was recognised by."""
 
+    @property
+    def timeout_option(self) -> str:
+        """How its user sets the process-group timeout; empty where it has no option for that."""
+        from kube_gaplint.facts.frameworks import framework
+
+        facts = framework(self.name)
+        return facts.timeout.how if facts is not None else ""
+
 
 @dataclass(slots=True, eq=False)
 class TrainingSettings:
@@ -345,6 +353,15 @@ class TrainingProcess:
             if not kinds or launcher.kind in kinds:
                 return launcher
         return None
+
+    @property
+    def remote_mpirun(self) -> Launcher | None:
+        """The Open MPI mpirun that starts the processes in other pods, where only variables of `-x` arrive."""
+        mpirun = self.launcher("mpirun")
+        if mpirun is None or self.workload.batch or self.environment.home.place == self.container.origin.place:
+            return None
+        hydra = any(mpirun.options.find(name) for name in ("genv", "genvlist", "envall", "ppn", "perhost", "hosts"))
+        return None if hydra else mpirun
 
     def layers(self) -> Iterator[str]:
         return (launcher.kind for launcher in self.launchers)

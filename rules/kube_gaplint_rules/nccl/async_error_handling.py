@@ -2,15 +2,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kube_gaplint.findings import Fix, Gap, Related, SetVariable, Severity
+from kube_gaplint.findings import Fix, Gap, Related, SetVariable, Severity, give
 from kube_gaplint.model.scale import idle_cost, size
-from kube_gaplint.model.setting import Absent, Origin, Set, Setting
-from kube_gaplint.model.training import Release, TrainingProcess, known_release
+from kube_gaplint.model.setting import Absent, Origin, Set
+from kube_gaplint.model.training import TrainingProcess
+from kube_gaplint.model.watchdog import ASYNC, Switch, handling_by_default, handling_is_off, switch
 from kube_gaplint.rule import Context, rule
-
-NEW, OLD = "TORCH_NCCL_ASYNC_ERROR_HANDLING", "NCCL_ASYNC_ERROR_HANDLING"
-RENAMED: Release = (2, 2)
-ON_BY_DEFAULT: Release = (2, 1)
 
 
 @rule(
@@ -27,6 +24,8 @@ def check(process: TrainingProcess, _context: Context) -> Iterator[Gap]:
     `TORCH_NCCL_ASYNC_ERROR_HANDLING` (before torch 2.2: `NCCL_ASYNC_ERROR_HANDLING`) set to 0, or left unset where the
     default is 0 or not known. torch up to 2.0 has it off unless torchrun starts the process. Error when it is off;
     warning when it is unset in a bare process of unknown torch; info when torch 2.1+ or torchrun turns it on anyway.
+    Before 2.2 the new name alone counts as unset: nothing reads it. A `python`, `srun python` or `mpirun python` is
+    bare; NVIDIA's monthly images hold a torch from before the release that they name, which leaves a doubt at 2.1.
 
     ## Why it hurts
     BLOOM trained on 384 A100s without it. When a GPU died the other ranks sat in their collective, the job did not
@@ -81,51 +80,42 @@ def check(process: TrainingProcess, _context: Context) -> Iterator[Gap]:
     - https://pytorch.org/docs/stable/torch_nccl_environment_variables.html
     - https://github.com/pytorch/pytorch/pull/110723 (default 3 since torch 2.2)
     """
-    if not process.collective or process.recovers_in_process or process.uses_torch_surely_not:
+    workload = process.workload
+    if not workload.trains or workload.alone or process.recovers_in_process or process.uses_torch_surely_not:
         return
-    torch = known_release(process.torch)
-    value = _in_force(process, torch)
-    if isinstance(value, Set):
-        if value.value.strip() == "0":
-            yield _off(process, value, torch)
-    elif isinstance(value, Absent):
-        yield from _unset(process, torch)
+    found = switch(process, ASYNC)
+    off = handling_is_off(process)
+    if off is not None:
+        yield _off(process, found, off)
+    elif process.collective and isinstance(found.value, Absent):
+        yield from _unset(process, found.name)
 
 
-def _in_force(process: TrainingProcess, torch: Release | None) -> Setting[str]:
-    """The value that the release reads: the new name wins from 2.2 on and means nothing before."""
-    environment = process.environment
-    if torch is not None and torch < RENAMED:
-        return environment.get(OLD)
-    return environment.get(NEW, OLD)
-
-
-def _off(process: TrainingProcess, value: Set[str], torch: Release | None) -> Gap:
-    name = OLD if torch is not None and torch < RENAMED else NEW
-    if process.environment.get(name) is not value:
-        name = OLD
+def _off(process: TrainingProcess, found: Switch, value: Set[str]) -> Gap:
+    doubt = f", if {process.torch_shown} knows that name" if process.torch_is_early and not found.read else ""
     return Gap(
         value.origin,
-        f"{name}=0 switches asynchronous error handling off",
+        f"{found.name}={value.value} switches asynchronous error handling off{doubt}",
         _cost(process),
         detail="off",
-        fix=Fix(f"set {name} to 1", (SetVariable(process.environment.home, name, "1"),), safe=True),
+        severity=Severity.WARNING if doubt else Severity.ERROR,
+        fix=Fix(f"set {found.name} to 1", (SetVariable(process.environment.home, found.name, "1"),), safe=True),
         container=process.container.name,
     )
 
 
-def _unset(process: TrainingProcess, torch: Release | None) -> Iterator[Gap]:
+def _unset(process: TrainingProcess, name: str) -> Iterator[Gap]:
     home = process.environment.home
-    name = OLD if torch is not None and torch < RENAMED else NEW
-    fix = Fix(f"set {name}=1", (SetVariable(home, name, "1"),), safe=True)
-    started = Related(process.origin, "started here, and nothing on the way sets the variable")
-    shown = "" if torch is None else f"torch {'.'.join(map(str, torch[:2]))}"
-    if torch is not None and torch >= ON_BY_DEFAULT:
+    by_default = handling_by_default(process)
+    shown = process.torch_shown
+    if by_default:
         severity, why = Severity.INFO, f"{shown} turns it on by default"
     elif process.opaque_because or not process.launched_bare:
         severity, why = Severity.INFO, "what the program or its launcher sets is not visible"
-    elif torch is not None:
+    elif by_default is not None:
         severity, why = Severity.ERROR, f"{shown} leaves it off"
+    elif shown:
+        severity, why = Severity.WARNING, f"{shown} may still leave it off"
     elif isinstance(process.uses_torch, Set) or process.framework is not None:
         severity, why = Severity.WARNING, "torch up to 2.0 leaves it off, and the release is not known"
     else:
@@ -136,8 +126,8 @@ def _unset(process: TrainingProcess, torch: Release | None) -> Iterator[Gap]:
         _cost(process) if severity > Severity.INFO else "",
         detail="unset",
         severity=severity,
-        related=(started,),
-        fix=fix,
+        related=(Related(process.origin, "started here, and nothing on the way sets the variable"),),
+        fix=Fix(f"set {name}=1", (give(process, name, "1"),), safe=True),
         container=process.container.name,
     )
 

@@ -4,8 +4,7 @@ from collections.abc import Iterator
 
 from kube_gaplint.facts.nccl import IB_TIMEOUT_LIMIT, ib_timeout_default, ib_total_seconds
 from kube_gaplint.facts.variables import strtoll
-
-from kube_gaplint.findings import Fix, Gap, Related, SetVariable, Severity
+from kube_gaplint.findings import Fix, Gap, Related, Severity, give
 from kube_gaplint.model.scale import duration, size
 from kube_gaplint.model.setting import Absent, Origin, Set
 from kube_gaplint.model.training import TrainingProcess, known_release
@@ -94,7 +93,7 @@ def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
     default = ib_timeout_default(release or COMMON_RELEASE)
     timeout = process.environment.get(TIMEOUT)
     home = process.environment.home
-    fix = Fix(f"set {TIMEOUT}={RECOMMENDED}", (SetVariable(home, TIMEOUT, str(RECOMMENDED)),))
+    fix = Fix(f"set {TIMEOUT}={RECOMMENDED}", (give(process, TIMEOUT, str(RECOMMENDED)),))
     if isinstance(timeout, Absent) and context.profile.rdma is not False:
         shown = "NCCL's default" if release is None else f"{default}, the default of NCCL {release[0]}.{release[1]}"
         yield Gap(

@@ -1,0 +1,100 @@
+"""Means against hangs, as they stand in one process: torch's own, and whatever watches the job's progress."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from kube_gaplint.facts import progress
+from kube_gaplint.facts.torch import defaults, names_read
+from kube_gaplint.facts.variables import stoi, torch_flag
+from kube_gaplint.model.pod import probe
+from kube_gaplint.model.setting import Absent, Set, Setting
+from kube_gaplint.model.training import Release, TrainingProcess, known_release
+from kube_gaplint.model.workload import Container, Role
+
+RENAMED: Release = (2, 2)
+"""From here torch reads `TORCH_NCCL_…`, and the old `NCCL_…` names as well."""
+ON_BY_DEFAULT: Release = (2, 1)
+"""From here asynchronous error handling is on by itself."""
+NO_WATCHDOG: Release = (2, 6)
+"""From here blocking wait leaves the process without a watchdog thread."""
+
+ASYNC = "TORCH_NCCL_ASYNC_ERROR_HANDLING"
+BLOCKING = "TORCH_NCCL_BLOCKING_WAIT"
+
+
+@dataclass(frozen=True, slots=True)
+class Switch:
+    """A variable of torch under the name that is in force; of a variable that is not set, the name to set."""
+
+    name: str
+    value: Setting[str]
+    read: bool
+    """Whether the release surely reads the name."""
+
+
+def switch(process: TrainingProcess, name: str) -> Switch:
+    """A variable of torch by its new name, as the process's release reads it: before 2.2 the new name means nothing."""
+    old = name.removeprefix("TORCH_")
+    environment = process.environment
+    renamed = process.torch_at_least(RENAMED)
+    if renamed is False:
+        return Switch(old, environment.get(old), True)
+    for candidate in (name, old):
+        value = environment.get(candidate)
+        if not isinstance(value, Absent):
+            return Switch(candidate, value, candidate == old or renamed is True)
+    return Switch(name, environment.get(*names_read(name)), renamed is True)
+
+
+def handling_is_off(process: TrainingProcess) -> Set[str] | None:
+    """The setting that switches asynchronous error handling off, where one surely stands there."""
+    found = switch(process, ASYNC)
+    if isinstance(found.value, Set) and stoi(found.value.value) == 0:
+        return found.value
+    return None
+
+
+def handling_by_default(process: TrainingProcess) -> bool | None:
+    """Whether torch deals with a lost rank where nothing is set; None where the release leaves it open."""
+    if process.torch_at_least(ON_BY_DEFAULT) is None:
+        return None
+    row = defaults(known_release(process.torch) or ())
+    return None if row is None else row.async_error_handling != 0
+
+
+def waits_blocked(process: TrainingProcess) -> Switch | None:
+    """The switch that makes every collective block the process, where it is surely on."""
+    found = switch(process, BLOCKING)
+    if isinstance(found.value, Set) and torch_flag(found.value.value, known_release(process.torch)) is True:
+        return found
+    return None
+
+
+def is_watched(process: TrainingProcess) -> bool:
+    """Whether something visible may notice that the job makes no progress: a probe, a supervisor, a watchdog."""
+    workload = process.workload
+    group = workload.subject.api_version.rpartition("/")[0]
+    if process.recovers_in_process or (group, workload.subject.kind) in progress.KINDS:
+        return True
+    if not progress.LAUNCHERS.isdisjoint(process.layers()) or probe(process.container, "liveness") is not None:
+        return True
+    if any(progress.OPTION.search(one.name.lower().replace("_", "-")) for one in process.options.occurrences):
+        return True
+    if any(progress.VARIABLE.match(name) and not name.startswith(("NCCL_", "TORCH_")) for name in process.environment):
+        return True
+    names = (name for role in workload.roles for container in _all(role) for name in _names(container))
+    return any(progress.PROGRAM.search(name.lower()) for name in names)
+
+
+def _all(role: Role) -> tuple[Container, ...]:
+    return (*role.pod.containers, *role.pod.init_containers)
+
+
+def _names(container: Container) -> Iterator[str]:
+    """The names of a container and of the programs and scripts that it starts."""
+    yield container.name
+    for command in container.commands:
+        for word in command.words[:4]:
+            yield word.prefix.rpartition("/")[2][:80]
