@@ -59,6 +59,7 @@ FLOWS = {
     "f() { A=$1; }; A=1; for i in 1 2; do run $A; f $i; done": ["repeated: run " + UNKNOWN],
     "for ((i=0;i<3;i++)); do run a; done": ["repeated: run a"],
     "for i in 1 2; do if x; then run a; fi; done": ["conditional: run a"],
+    "time { run a; run b; } 2> log; time -p run c": ["run a", "run b", "run c"],
     # functions
     "f() { run \"$1\" $2; }; f a 'b c'; run \"$1\"": ["run a b c", "run "],
     "f() { local A=2; run $A; }; A=1; f; run $A": ["run 2", "run 1"],

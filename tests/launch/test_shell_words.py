@@ -61,6 +61,8 @@ EXPANSIONS = {
     "run $(echo a b) \"$(echo a b)\" `echo c` $(date) x$(date)": ["a", "b", "a b", "c", UNKNOWN, "x" + UNKNOWN],
     "run $(cat <<EOF\na\nit's (b\nEOF\n)": ["a", "it's", "(b"],
     "cd /a/b; run $(pwd) $PWD $(basename /x/y) $(dirname /x/y)": ["/a/b", "/a/b", "y", "/x"],
+    "run $(case $X in a) b;; c) d;; esac) $(echo \"$(echo case a)\" x)": [UNKNOWN, "case", "a", "x"],
+    "run $(echo a # b) c\n) $((echo b) | cat) d": ["a", UNKNOWN, "d"],
     "run <(a b) $(a $(b \")\"))": [UNKNOWN, UNKNOWN],
     # arguments
     "set -- a 'b c'; run $1 \"$@\" $# \"${2}\" $3 ${3:-d}": ["a", "a", "b c", "2", "b c", "d"],

@@ -17,9 +17,11 @@ if TYPE_CHECKING:
 
 def output(walker: Walker, body: Block, commands: list[Command]) -> Value | None:
     """What a single simple command writes, line ends at the end left out; None where that is not known."""
-    if len(body.items) != 1 or not isinstance(body.items[0][0], Simple) or len(commands) != 1:
+    if len(body.items) != 1 or not commands:
         return None
-    command = commands[0]
+    statement, command = body.items[0][0], commands[-1]  # those before it stand in substitutions of its own
+    if not isinstance(statement, Simple) or command.place != walker.place(statement.start, statement.end):
+        return None
     words = command.words[1:]
     name = command.name
     if command.wrappers or any(word.multiple for word in words):

@@ -19,7 +19,7 @@ DELIMITER: Final = re.compile(r"(?:'[^'\n]*'|\"[^\"\n]*\"|\\.|[^\s;&|<>()'\"\\])
 """The word after `<<`."""
 _PLAIN: Final = re.compile(r"[^ \t\r\n\\'\"`$;&|<>(){]+")
 _ARRAY_HEAD: Final = re.compile(r"[A-Za-z_]\w*(?:\[[^\]\n]*\])?\+?=$")
-_DULL: Final = {
+_DULL: Final[dict[str, re.Pattern[str]]] = {
     '"': re.compile(r'[^"\\$`]+'),
     "`": re.compile(r"[^`\\]+"),
     "(": re.compile(r"[^\"'\\$`()#<>\n]+"),
@@ -28,7 +28,15 @@ _DULL: Final = {
     "q": re.compile(r'[^"\\$`}]+'),
     "[": re.compile(r'[^"\\$`()\]]+'),
 }
-"""What may be passed over inside each kind of bracket or quotation."""
+"""What may be passed over inside each kind of bracket or quotation: `q` is `${` inside quotes, `case` a `case` inside
+`$(`."""
+_DULL["case"] = _DULL["("]
+_CLOSES: Final = {'"': '"', "`": "`", "(": ")", "((": ")", "{": "}", "q": "}", "[": "]"}
+_CODE: Final = frozenset(["(", "case"])
+"""Where commands stand."""
+_QUOTES_COUNT: Final = frozenset(["", "(", "case", "{", "[", "(("])
+"""Where a single quote is one."""
+_CASE: Final = re.compile(r"(?:[(;&|\n{]|\b(?:do|then|else|in)\b)[ \t]*(case(?=\s)|esac\b)")
 _MAX_ERRORS: Final = 1000
 
 
@@ -57,102 +65,105 @@ class Reader:
         return self._ends[start]
 
     def _scan(self, start: int, limit: int) -> None:
+        """Find the end of what opens at `start`, and on the way the ends of all that opens inside."""
         text, ends = self.text, self._ends
         stack: list[tuple[str, int]] = []
-        pending: list[tuple[int, bool, str]] = []
+        bodies: list[tuple[str, bool]] = []  # here-documents that begin after the next line end
         at = start
         while True:
-            mode, _ = stack[-1] if stack else ("", 0)
-            if mode:
-                dull = _DULL[mode].match(text, at, limit)
-                if dull is not None:
-                    at = dull.end()
+            mode = stack[-1][0] if stack else ""
+            dull = _DULL[mode].match(text, at, limit) if mode else None
+            if dull is not None:
+                at = self._pass_over(stack, at, dull.end()) if mode in _CODE else dull.end()
+                mode = stack[-1][0]
             if at >= limit:
                 for _, opened in stack:
                     ends[opened] = -1
                 ends.setdefault(start, -1)
                 return
             c = text[at]
-            # what opens something
-            opens = ""
-            width = 1
+            opens, width = self._opening(c, mode, at)
             if c == "\\" and mode:
                 at += 2
-                continue
-            if mode == "`":
-                if c == "`":
-                    ends[stack.pop()[1]] = at + 1
-                    if not stack:
-                        return
-                at += 1
-                continue
-            if c == "$" and at + 1 < limit:
-                follow = text[at + 1]
-                if follow == "(":
-                    opens, width = ("((", 3) if text.startswith("((", at + 1) else ("(", 2)
-                elif follow == "{":
-                    opens, width = "{", 2
-                elif follow == "[" and mode != '"':
-                    opens, width = "[", 2
-                elif follow == "'" and mode not in ('"', "q"):
-                    at = self.ansi_end(at, limit)
-                    continue
-            elif c == '"' and mode != '"':
-                opens = '"'
-            elif c == "`":
-                opens = "`"
-            elif c in "<>" and mode == "(" and text.startswith("(", at + 1):
-                opens, width = "(", 2
-            elif c == "(" and mode in ("", "(", "((", "[") and not opens:
-                opens = "((" if mode == "((" else "("
-            if opens:
-                if opens == "{" and (mode in ('"', "q")):
-                    opens = "q"
-                stack.append((opens, at))
-                if width == 3:  # $(( is closed by two brackets
-                    stack.append(("((", at + 2))
-                at += width
-                continue
-            # what closes something
-            closed = (
-                (c == '"' and mode == '"')
-                or (c == ")" and mode in ("(", "(("))
-                or (c == "}" and mode in ("{", "q"))
-                or (c == "]" and mode == "[")
-            )
-            if closed:
+            elif c == _CLOSES.get(mode):
                 at += 1
                 ends[stack.pop()[1]] = at
                 if not stack:
                     return
-                continue
-            if c == "'" and mode in ("(", "{"):
+            elif opens:
+                stack.append((opens, at))
+                if width == 3:  # $(( is closed by two brackets
+                    stack.append(("((", at + 2))
+                at += width
+            elif c == "$" and mode in _QUOTES_COUNT and text.startswith("'", at + 1):
+                at = self.ansi_end(at, limit)
+            elif c == "'" and mode in _QUOTES_COUNT:
                 found = text.find("'", at + 1, limit)
                 at = limit if found < 0 else found + 1
-                continue
-            if mode == "(":
-                if c == "#" and text[at - 1] in " \t\n;&|(":
-                    found = text.find("\n", at, limit)
-                    at = limit if found < 0 else found
-                    continue
-                if c == "<" and text.startswith("<<", at) and not text.startswith("<<<", at):
-                    tabs = text.startswith("<<-", at)
-                    blank = BLANK.match(text, at + 2 + tabs, limit)
-                    delimiter = DELIMITER.match(text, blank.end() if blank else at + 2 + tabs, limit)
-                    if delimiter:
-                        pending.append((len(stack), tabs, delimiter.group()))
-                        at = delimiter.end()
-                        continue
-                if c == "<" and text.startswith("<<<", at):
-                    at += 3
-                    continue
-                if c == "\n" and pending:
-                    at += 1
-                    for _, tabs, delimiter_text in pending:
-                        at = self.body(at, limit, delimiter_text, tabs)[1]
-                    pending.clear()
-                    continue
+            elif mode in _CODE:
+                at = self._code(at, limit, bodies)
+            else:
+                at += 1
+
+    def _opening(self, c: str, mode: str, at: int) -> tuple[str, int]:
+        """The bracket or quotation that opens at an offset, and the length of its opening; ("", 0) for none."""
+        text = self.text
+        if mode == "`":
+            return "", 0
+        if c == "$":
+            if text.startswith("((", at + 1):
+                return "((", 3
+            if text.startswith("(", at + 1):
+                return "(", 2
+            if text.startswith("{", at + 1):
+                return ("q" if mode in ('"', "q") else "{"), 2
+            return ("[", 2) if text.startswith("[", at + 1) and mode != '"' else ("", 0)
+        if c == "`" or (c == '"' and mode != '"'):
+            return c, 1
+        if c == "(" and mode in ("", "(", "((", "[", "case"):
+            return ("((" if mode == "((" else "("), 1
+        if c in "<>" and mode in _CODE and text.startswith("(", at + 1):
+            return "(", 2
+        return "", 0
+
+    def _pass_over(self, stack: list[tuple[str, int]], at: int, end: int) -> int:
+        """Commands without quotes or brackets: only `case` and `esac` count in them, since the `)` of a pattern closes
+        nothing. The offset where reading goes on."""
+        chunk = self.text[at:end]
+        if "case" not in chunk and "esac" not in chunk:
+            return end
+        found = _CASE.search(self.text, max(0, at - 1), end)
+        if found is None:
+            return end
+        if found.group(1) == "case":
+            stack.append(("case", found.start(1)))
+        elif stack[-1][0] == "case":
+            stack.pop()
+        return found.end()
+
+    def _code(self, at: int, limit: int, bodies: list[tuple[str, bool]]) -> int:
+        """Comments and here-documents inside `$( … )`; the offset where reading goes on."""
+        text = self.text
+        c = text[at]
+        if c == "#" and text[at - 1] in " \t\n;&|(":
+            return self.line_end(at, limit)
+        if text.startswith("<<<", at):
+            return at + 3
+        if text.startswith("<<", at):
+            tabs = text.startswith("<<-", at)
+            begins = at + 2 + tabs
+            blank = BLANK.match(text, begins, limit)
+            delimiter = DELIMITER.match(text, blank.end() if blank else begins, limit)
+            if delimiter is not None:
+                bodies.append((delimiter.group(), tabs))
+                return delimiter.end()
+        if c == "\n" and bodies:
             at += 1
+            for word, tabs in bodies:
+                at = self.body(at, limit, word, tabs)[1]
+            bodies.clear()
+            return at
+        return at + 1
 
     def ansi_end(self, at: int, limit: int) -> int:
         """The offset after `$'…'` that begins at `at`; the limit where it is not closed."""

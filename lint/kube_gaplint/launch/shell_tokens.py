@@ -21,6 +21,7 @@ TokenKind: TypeAlias = Literal["word", "reserved", "operator", "newline", "redir
 _REDIRECT: Final = re.compile(r"(\d+|\{\w+\})?(&>>|&>|>>|>\||>&|<>|<&|<<<|<<-|<<|>|<)")
 _OPERATOR: Final = re.compile(r";;&|;;|;&|&&|\|\||\|&|[;&|()]")
 
+_TIMED: Final = re.compile(r"time(?:[ \t]+-p)?[ \t]+(?=[({!]|\[\[|(?:if|for|while|until|case)\s)")
 _RESERVED: Final = frozenset(
     ["if", "then", "elif", "else", "fi", "for", "while", "until", "do", "done", "case", "esac", "select", "function"]
 ).union(["{", "}", "!"])
@@ -213,6 +214,9 @@ class _Tokens:
 
     def word(self) -> None:
         start = self.at
+        if self.command and (timed := _TIMED.match(self.text, start, self.limit)) is not None:
+            self.at = timed.end()  # `time { …; }`
+            return
         end = self.reader.word_end(start, self.limit)
         if end == start:  # nothing that a word may begin with: never stand still
             self.reader.error(start, start + 1)
