@@ -37,9 +37,20 @@ def test_devices(resource: str, vendor: str, partial: bool) -> None:
 
 @pytest.mark.parametrize(
     "resource",
-    ["cpu", "memory", "ephemeral-storage", "vpc.amazonaws.com/efa", "rdma/ib", "nvidia.com/gpumem", "nvidia.com/hostdev",
-     "requests.nvidia.com/gpu", "hugepages-2Mi", "nvidia.com/mlx5_0", "volcano.sh/vgpu-memory"],
-)  # fmt: skip
+    [
+        "cpu",
+        "memory",
+        "ephemeral-storage",
+        "vpc.amazonaws.com/efa",
+        "rdma/ib",
+        "nvidia.com/gpumem",
+        "nvidia.com/hostdev",
+        "requests.nvidia.com/gpu",
+        "hugepages-2Mi",
+        "nvidia.com/mlx5_0",
+        "volcano.sh/vgpu-memory",
+    ],
+)
 def test_no_devices(resource: str) -> None:
     assert device(resource) is None
 

@@ -11,6 +11,7 @@ from kube_gaplint.model.scale import duration
     ("seconds", "shown"),
     [
         (0.52, "0.52 s"),
+        (7.51619, "7.5 s"),
         (40, "40 s"),
         (600, "10 min"),
         (1800, "30 min"),

@@ -38,7 +38,7 @@ def idle_cost(workload: Workload, seconds: float) -> str:
 def duration(seconds: float) -> str:
     """A duration for people: `40 s`, `10 min`, `2.5 h`, `3.0 days`."""
     if seconds < 120:
-        return f"{seconds:g} s" if seconds < 10 else f"{seconds:.0f} s"
+        return f"{seconds:.2g} s" if seconds < 10 else f"{seconds:.0f} s"
     if seconds < 2 * 3600:
         return f"{_short(seconds / 60)} min"
     if seconds < 2 * 86400:
