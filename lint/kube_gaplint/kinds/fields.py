@@ -8,7 +8,6 @@ the API server would refuse the object and nothing can be said about it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from kube_gaplint.model.setting import Absent, Link, Origin, Set, Setting, Unknown
@@ -35,32 +34,63 @@ class BuiltIn(Source):
         self.note = note
 
 
-@dataclass(frozen=True, slots=True)
 class Part:
     """A place in an object.
 
     `node` is None where nothing stands there. `place` is what a message about the part points at: the key with its
     value, or for something missing the nearest mapping around it. `home` is that mapping, where a fix would write.
-    `unknown` is the reason why the content is not seen.
+    `unknown` is the reason why the content is not seen. Places and reasons are worked out when they are asked for:
+    most parts are only steps on the way to another.
     """
 
-    node: Node | None
-    place: Place
-    home: Node | None = None
-    chain: tuple[Link, ...] = ()
-    unknown: str = ""
+    __slots__ = ("_unknown", "_where", "chain", "home", "node")
+
+    def __init__(
+        self,
+        node: Node | None,
+        where: Place | Entry | Node,
+        home: Node | None = None,
+        chain: tuple[Link, ...] = (),
+        unknown: str | None = None,
+    ) -> None:
+        """`where` has the place. `unknown`: None leaves it to the text of a scalar, which may be a placeholder."""
+        if isinstance(node, Scalar) and node.value is None and node.style == "plain":
+            node = None
+        self.node = node
+        self._where = where
+        self.home = home
+        self.chain = chain
+        self._unknown = unknown
 
     @classmethod
     def of(cls, node: Node, chain: tuple[Link, ...] = ()) -> Part:
         """The part for a whole node."""
-        return _part(node, node.place, node, chain)
+        return cls(node, node, node, chain)
+
+    def with_node(self, node: Node) -> Part:
+        """The same place with other content (a merged node)."""
+        return Part(node, self._where, self.home, self.chain)
+
+    @property
+    def place(self) -> Place:
+        where = self._where
+        return where if isinstance(where, Place) else where.place
+
+    @property
+    def unknown(self) -> str:
+        found = self._unknown
+        if found is None:
+            found = self._unknown = placeholder(self.node.text) if isinstance(self.node, Scalar) else ""
+        return found
 
     @property
     def origin(self) -> Origin:
         """Where the part stands, or would stand."""
-        node = self.home if self.node is None else self.node
-        if self.node is not None and isinstance(self.node.source, BuiltIn):
-            return Origin(self.place, "default", self.node.source.note, self.chain, node)
+        node = self.node
+        if node is None:
+            return Origin(self.place, chain=self.chain, node=self.home)
+        if isinstance(node.source, BuiltIn):
+            return Origin(self.place, "default", node.source.note, self.chain, node)
         return Origin(self.place, chain=self.chain, node=node)
 
     @property
@@ -77,25 +107,22 @@ class Part:
         """The part at a path of keys below this one."""
         part = self
         for name in path:
-            part = part._child(name)
+            node = part.node
+            if isinstance(node, nodes.Mapping):
+                entry = node.entry(name)
+                part = Part(None, part._where, node, part.chain, "") if entry is None else part._of_entry(entry)
+            elif node is None:
+                return part
+            else:
+                reason = part.unknown or "what stands there is no mapping"
+                return Part(None, part._where, part.home, part.chain, reason)
         return part
 
-    def _child(self, name: str) -> Part:
-        if self.unknown:
-            return Part(None, self.place, self.home, self.chain, self.unknown)
-        if not isinstance(self.node, nodes.Mapping):
-            unknown = "" if self.node is None else "what stands there is no mapping"
-            return Part(None, self.place, self.home, self.chain, unknown)
-        entry = self.node.entry(name)
-        if entry is None:
-            return Part(None, self.place, self.node, self.chain)
-        return self._of_entry(entry)
-
     def _of_entry(self, entry: Entry) -> Part:
-        chain = self.chain
-        if entry.alias is not None:
-            chain = (*chain, Link(Place(entry.key.source, entry.alias), "alias"))
-        return _part(entry.value, entry.place, self.node, chain)
+        if entry.alias is None:
+            return Part(entry.value, entry, self.node, self.chain)
+        link = Link(Place(entry.key.source, entry.alias), "alias")
+        return Part(entry.value, entry, self.node, (*self.chain, link))
 
     def entries(self) -> Iterator[tuple[str, Part]]:
         """The keys of a mapping with what stands below them; nothing where this is no mapping."""
@@ -109,12 +136,11 @@ class Part:
             return []
         parts = []
         for item in self.node.items:
-            chain = self.chain
-            place = item.value.place
-            if item.alias is not None:
-                place = Place(self.node.source, item.alias)
-                chain = (*chain, Link(place, "alias"))
-            parts.append(_part(item.value, place, self.node, chain))
+            if item.alias is None:
+                parts.append(Part(item.value, item.value, self.node, self.chain))
+                continue
+            place = Place(self.node.source, item.alias)
+            parts.append(Part(item.value, place, self.node, (*self.chain, Link(place, "alias"))))
         return parts
 
     @property
@@ -179,8 +205,8 @@ class Part:
 
     def text(self, *path: str) -> str | None:
         """The text of a scalar, or None where it is missing, unknown or no scalar."""
-        found = self.string(*path)
-        return found.value if isinstance(found, Set) else None
+        part = self.at(*path)
+        return part.node.text if isinstance(part.node, Scalar) and not part.unknown else None
 
     def texts(self, *path: str) -> dict[str, Setting[str]]:
         """A mapping of texts: annotations, labels, a node selector."""
@@ -205,21 +231,17 @@ class Part:
     @property
     def scalar_origin(self) -> Origin:
         """Where the value itself stands, without its key."""
-        return self.origin if self.node is None else replace(self.origin, place=self.node.place)
+        node = self.node
+        if node is None:
+            return self.origin
+        if isinstance(node.source, BuiltIn):
+            return Origin(node.place, "default", node.source.note, self.chain, node)
+        return Origin(node.place, chain=self.chain, node=node)
 
     def default(self, value: T, note: str) -> Set[T]:
         """A controller's default for this part."""
-        return Set(value, replace(self.origin, via="default", note=note))
-
-
-def _part(node: Node, place: Place, home: Node | None, chain: tuple[Link, ...]) -> Part:
-    if isinstance(node, Scalar):
-        if node.value is None and node.style == "plain":
-            return Part(None, place, home, chain)
-        reason = placeholder(node.text)
-        if reason:
-            return Part(node, place, home, chain, reason)
-    return Part(node, place, home, chain)
+        node = self.home if self.node is None else self.node
+        return Set(value, Origin(self.place, "default", note, self.chain, node))
 
 
 def _as_text(node: Scalar) -> str | None:

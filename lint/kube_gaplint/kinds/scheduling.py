@@ -88,6 +88,9 @@ def read_spread(spec: Part) -> tuple[Spread, ...]:
 def read_security(part: Part, pod: Security | None = None) -> Security:
     """The security context of a pod, or of a container with the pod's values where it has none of its own."""
     context = part.at("securityContext")
+    if pod is not None and context.state is False:
+        origin = context.origin  # privileges and capabilities exist on containers alone
+        return replace(pod, privileged=Absent(origin), added={}, dropped={}, origin=origin)
     user: Setting[int] = context.integer("runAsUser")
     non_root: Setting[bool] = context.boolean("runAsNonRoot")
     privileged: Setting[bool] = context.boolean("privileged")

@@ -127,7 +127,7 @@ def _composed(spec: Part, runtime: _Runtime, context: Context) -> Part:
     trainer = spec.at("trainer")
     if jobs is not None and trainer.present:
         node = merged(node, _trainer_patch(node, trainer, runtime.root.at("spec", "mlPolicy")), "")
-    return replace(base, node=node) if node is not None else base
+    return base.with_node(node) if node is not None else base
 
 
 def _patches(spec: Part, context: Context) -> Iterator[Node]:

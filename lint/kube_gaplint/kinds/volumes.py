@@ -74,10 +74,11 @@ def read_volumes(spec: Part, context: Context, claims: Mapping[str, Part]) -> tu
 
 
 def _volume(name: str, item: Part, context: Context) -> Volume:
+    written = [entry.name for entry in item.node] if isinstance(item.node, MappingNode) else []
     for form in FORMS:
-        part = item.at(form.key)
-        if not (isinstance(item.node, MappingNode) and form.key in item.node):
+        if form.key not in written:
             continue
+        part = item.at(form.key)
         source = part.string(*form.source) if form.source else Absent(part.origin)
         if form.kind == "claim":
             return _claim(name, item, source, context)
@@ -90,7 +91,7 @@ def _volume(name: str, item: Part, context: Context) -> Volume:
         if form.kind == "host-path":
             shared = Unknown("the path on the hosts may be a network mount", part.origin)
         return _plain(name, form.kind, source, item.origin, durable, shared)
-    if isinstance(item.node, MappingNode) and all(entry.name == "name" for entry in item.node):
+    if written == ["name"]:
         return _empty_dir(name, item, item.at("emptyDir"), Absent(item.origin))  # core/v1: no source is an emptyDir
     reason = item.unknown or "the kind of the volume is not known"
     unknown = Unknown(reason, item.origin)
