@@ -157,6 +157,15 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str], ...] = (
         "The operating system of GPU nodes upgrades itself while jobs run on it.",
     ),
     (
+        "RETRY001",
+        "no-restart-budget",
+        "warning",
+        "Workload",
+        "kube_gaplint_rules.retry.no_restart_budget",
+        "core",
+        "Nothing starts the job again: one failed pod ends the whole run until a person notices.",
+    ),
+    (
         "SLURM001",
         "srun-survives-dead-rank",
         "warning",

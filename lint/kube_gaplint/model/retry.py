@@ -14,7 +14,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
-from kube_gaplint.model.setting import Origin, Setting
+from kube_gaplint.facts.retry import DISRUPTION
+from kube_gaplint.model.setting import Origin, Set, Setting
 
 if TYPE_CHECKING:
     from kube_gaplint.model.workload import Role, Workload
@@ -80,3 +81,24 @@ def failure_rules(workload: Workload) -> tuple[JobSetRule, ...]:
 
 def policies(part: Workload | Role) -> tuple[LifecyclePolicy, ...]:
     return _tuple_of(part.exposed, "policies", LifecyclePolicy)
+
+
+def restart_policies(workload: Workload) -> dict[str, str]:
+    """The effective restart policies of replicas (Kubeflow's kinds) by role, where they are known."""
+    found = {}
+    for role in workload.roles:
+        policy = role.fields.get("restartPolicy")
+        if isinstance(policy, Set):
+            found[role.name] = policy.value
+    return found
+
+
+def disruptions_are_ignored(workload: Workload) -> bool:
+    """Whether pods that are evicted, preempted or lost with their node are started again without spending retries."""
+    if any(rule.ignores_budget for rule in failure_rules(workload)):
+        return True
+    return any(
+        isinstance(rule.action, Set) and rule.action.value == "Ignore" and DISRUPTION in rule.conditions
+        for role in workload.roles
+        for rule in pod_failure_policy(role) or ()
+    )

@@ -1,0 +1,25 @@
+"""What controllers understand of retries: rules for disruptions, in the shape of the API.
+
+Sources: kubernetes/api batch/v1 types.go (podFailurePolicy), kubernetes/website job.md; kubernetes-sigs/jobset
+api/jobset/v1alpha2/jobset_types.go (failurePolicy.rules) and its example host-maintenance-event-model.yaml.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+DISRUPTION = "DisruptionTarget"
+"""The condition of pods that are evicted, preempted, drained, or deleted with their node."""
+
+IGNORE_RULES: Mapping[str, list[dict[str, Any]]] = {
+    "Job": [{"action": "Ignore", "onPodConditions": [{"type": DISRUPTION}]}],
+    "JobSet": [{"action": "FailJob", "onPodConditions": [{"type": DISRUPTION}]}],
+}
+"""Rules of a podFailurePolicy that keep disruptions from spending retries: of a Job by itself, and of a child Job whose
+JobSet has `RESTART_RULES`."""
+
+RESTART_RULES: list[dict[str, Any]] = [
+    {"action": "RestartJobSetAndIgnoreMaxRestarts", "onJobFailureReasons": ["PodFailurePolicy"]}
+]
+"""Rules of a JobSet's failurePolicy: a child Job that failed by its podFailurePolicy restarts the set uncounted."""

@@ -1,0 +1,72 @@
+"""How often a workload is started again, against how often it will fail."""
+
+from __future__ import annotations
+
+import math
+
+from kube_gaplint.facts.reliability import DAY, expected_failures, job_mtbf_seconds
+from kube_gaplint.model.profile import Profile
+from kube_gaplint.model.scale import duration, node_count, size
+from kube_gaplint.model.setting import Set
+from kube_gaplint.model.workload import RestartLayer, Workload
+
+OUTER_OWNERS = frozenset({"Argo Workflow", "AppWrapper"})
+"""Owners in other objects around the job."""
+FEWEST, MOST = 10, 100
+"""The range of budgets that are proposed where the length of the run is not known."""
+USUAL_DAYS = 30.0
+
+
+def failure_layers(workload: Workload) -> list[RestartLayer]:
+    """The controllers that react to a failed pod, outermost first; launchers inside the pods are left out."""
+    return [layer for layer in workload.restarts if "failure" in layer.on and layer.scope != "process"]
+
+
+def deciding_layer(workload: Workload) -> RestartLayer | None:
+    """The controller whose budget the workload's own manifest should set."""
+    layers = failure_layers(workload)
+    own = [layer for layer in layers if layer.owner not in OUTER_OWNERS] or layers
+    return next((layer for layer in own if layer.scope == "workload"), own[0] if own else None)
+
+
+def several_pods(workload: Workload) -> bool:
+    """It surely has more than one pod that trains, though their number may not be known."""
+    if isinstance(workload.nodes, Set):
+        return workload.nodes.value > 1
+    training = [role for role in workload.roles if role.trains]
+    return sum(not (isinstance(role.replicas, Set) and role.replicas.value == 0) for role in training) > 1
+
+
+def large(workload: Workload, accelerators: int = 8) -> bool:
+    """It surely has several pods, or that many accelerators."""
+    each = workload.accelerators_per_node
+    return several_pods(workload) or (isinstance(each, Set) and each.value >= accelerators)
+
+
+def failures_over_the_run(workload: Workload, profile: Profile) -> float | None:
+    """Failures to expect over the planned run; None where its length or its size is not known."""
+    nodes = node_count(workload)
+    if nodes is None or not isinstance(workload.run_days, Set):
+        return None
+    return expected_failures(nodes, workload.run_days.value, profile.failures_per_1000_node_days)
+
+
+def proposed_budget(workload: Workload, profile: Profile) -> int:
+    """A budget that covers twice the failures to expect over the planned run, or over a month."""
+    expected = failures_over_the_run(workload, profile)
+    if expected is None:
+        nodes = node_count(workload) or 1
+        expected = expected_failures(nodes, USUAL_DAYS, profile.failures_per_1000_node_days)
+        return min(max(FEWEST, math.ceil(2 * expected)), MOST)
+    return max(FEWEST, math.ceil(2 * expected))
+
+
+def time_between_failures(workload: Workload, profile: Profile) -> str:
+    """`one failure about every 12 days`: what the declared or usual failure rate means for this job."""
+    nodes, rate = node_count(workload), profile.failures_per_1000_node_days
+    if nodes is None or nodes < 1 or rate <= 0:
+        return ""
+    seconds = job_mtbf_seconds(nodes, rate)
+    if seconds > 1000 * DAY:
+        return ""
+    return f"at {rate:g} failures per 1,000 node-days {size(workload)} see one about every {duration(seconds)}"

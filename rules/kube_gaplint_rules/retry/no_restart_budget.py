@@ -1,0 +1,213 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kube_gaplint.facts.retry import IGNORE_RULES, RESTART_RULES
+from kube_gaplint.findings import Change, Fix, Gap, Related, SetKey, Severity
+from kube_gaplint.model.budget import deciding_layer, large, proposed_budget, time_between_failures
+from kube_gaplint.model.placement import any_spot
+from kube_gaplint.model.retry import disruptions_are_ignored, pod_failure_policy, restart_policies
+from kube_gaplint.model.setting import Origin, Set, Unknown
+from kube_gaplint.model.workload import RestartLayer, Workload
+from kube_gaplint.rule import Context, rule
+
+# What to do, by the controller that should restart.
+_REMEDIES = {
+    "JobSet": "set failurePolicy.maxRestarts, so that the whole set starts again",
+    "Job": "set backoffLimit, or let a JobSet with a failurePolicy restart all pods together",
+    "training operator": "set restartPolicy OnFailure and runPolicy.backoffLimit",
+    "mpi-operator": "set restartPolicy OnFailure on the launcher, and runPolicy.backoffLimit",
+    "Volcano": "add the policies {event: PodFailed, action: RestartJob} and {event: PodEvicted, action: RestartJob}",
+    "RayJob": "set backoffLimit, and FailureConfig(max_failures) in the program",
+    "Argo Workflow": "give the template a retryStrategy",
+    "Tekton": "set retries on the task",
+    "kubelet": "make it a Job with a backoffLimit",
+}
+
+
+@rule(
+    code="RETRY001",
+    name="no-restart-budget",
+    view=Workload,
+    severity=Severity.WARNING,
+    evidence=(
+        "meta-llama3-405b", "opt-175b", "acme-llm-datacenter", "vllm-608", "marin-7652", "megatron-bridge-4480",
+        "glm-130b", "unicron", "tangle-358",
+    ),
+)  # fmt: skip
+def check(workload: Workload, context: Context) -> Iterator[Gap]:
+    """Nothing starts the job again: one failed pod ends the whole run until a person notices.
+
+    ## What it flags
+    A training job with several pods, or with 8 GPUs or more, whose restart budget is zero through every layer: a bare
+    Job with `backoffLimit: 0`; a JobSet or training runtime without `failurePolicy.maxRestarts` whose child Jobs have
+    `backoffLimit: 0`; a Kubeflow job whose effective `restartPolicy` is Never (the default of TFJob, XGBoostJob,
+    JAXJob and MPIJob v1); a Volcano Job that does not restart on PodFailed; and so on. Error on spot or preemptible
+    nodes. For a RayJob without `backoffLimit` it is info where the program may have retries of its own.
+
+    ## Why it hurts
+    Llama 3 405B was interrupted 466 times in 54 days, mostly by hardware, and only three of these needed a person,
+    because automation restarted the rest. OPT-175B saw more than 40 restarts in two weeks, most of them by hand. A
+    healthy 4-node job of Marin's ended for good after 4.9 hours because the tolerance for failed pods was zero.
+
+    ## Bad
+    ```yaml
+    apiVersion: jobset.x-k8s.io/v1alpha2
+    kind: JobSet
+    metadata: {name: llm}
+    spec:
+      replicatedJobs:
+      - name: node
+        template:
+          spec:
+            parallelism: 16
+            completions: 16
+            backoffLimit: 0
+            template:
+              spec:
+                restartPolicy: Never
+                containers:
+                - name: trainer
+                  image: nvcr.io/nvidia/pytorch:24.05-py3
+                  command: [torchrun, --nnodes=16, --nproc-per-node=8, train.py]
+                  resources: {limits: {nvidia.com/gpu: 8}}
+    ```
+
+    ## Good
+    ```yaml
+    apiVersion: jobset.x-k8s.io/v1alpha2
+    kind: JobSet
+    metadata: {name: llm}
+    spec:
+      failurePolicy: {maxRestarts: 20}
+      replicatedJobs:
+      - name: node
+        template:
+          spec:
+            parallelism: 16
+            completions: 16
+            backoffLimit: 0
+            template:
+              spec:
+                restartPolicy: Never
+                containers:
+                - name: trainer
+                  image: nvcr.io/nvidia/pytorch:24.05-py3
+                  command: [torchrun, --nnodes=16, --nproc-per-node=8, train.py]
+                  resources: {limits: {nvidia.com/gpu: 8}}
+    ```
+
+    ## When to keep it
+    Something outside the manifest starts the job again: declare `supervisor` in the profile. Owners that are visible
+    (AppWrapper, an Argo Workflow with a retryStrategy) or that a label gives away (Airflow, Flyte) are known already.
+
+    ## Fix safety
+    Unsafe: restarts help only where the program continues from its last checkpoint.
+
+    ## References
+    - https://arxiv.org/abs/2407.21783 (section 3.3.4)
+    - https://github.com/facebookresearch/metaseq/tree/main/projects/OPT/chronicles
+    - https://kubernetes.io/docs/concepts/workloads/controllers/job/#pod-backoff-failure-policy
+    """
+    if not workload.trains or not large(workload) or workload.batch is not None or context.profile.supervisor:
+        return
+    layer = deciding_layer(workload)
+    if layer is None or disruptions_are_ignored(workload) or "ExitCode" in restart_policies(workload).values():
+        return
+    found = _zero(workload, layer)
+    if found is None:
+        return
+    severity, message = found
+    spot = any_spot(workload.roles)
+    if spot is not None and severity is Severity.WARNING:
+        severity = Severity.ERROR
+    rate = time_between_failures(workload, context.profile)
+    remedy = _REMEDIES.get(layer.owner)
+    changes = _changes(workload, layer, proposed_budget(workload, context.profile))
+    yield Gap(
+        layer.origin,
+        message,
+        "a person has to notice it and start the job again" + (f"; {rate}" if rate else ""),
+        detail=f"no restarts by {layer.owner}",
+        severity=severity,
+        related=() if spot is None else (Related(spot, "the pods run on nodes that may be taken away at any time"),),
+        fix=None if remedy is None else Fix(remedy, changes),
+    )
+
+
+def _zero(workload: Workload, layer: RestartLayer) -> tuple[Severity, str] | None:
+    """How bad it is that nothing restarts the job, and why that is so; None where something may restart it."""
+    kind = workload.subject.kind
+    budget = workload.restart_budget
+    if isinstance(budget, Set) and budget.value == 0:
+        return Severity.WARNING, f"{_reason(workload, layer)}: the first pod that fails ends the {kind}"
+    if layer.owner == "RayJob":
+        return _of_ray(workload, layer)
+    if layer.owner == "Volcano" and all(_is_zero(one) for one in workload.restarts if one.owner == "Volcano"):
+        return Severity.WARNING, "no policy restarts the job when a pod is lost: only a crashed container starts again"
+    backoff = workload.fields["spec.runPolicy.backoffLimit"]
+    unset = isinstance(backoff, Set) and not backoff.origin.written
+    if layer.owner == "mpi-operator" and unset and restart_policies(workload).get("Launcher") == "Never":
+        return (
+            Severity.WARNING,
+            "the launcher's restartPolicy is Never, and no backoffLimit says how often it is retried",
+        )
+    return None
+
+
+def _of_ray(workload: Workload, layer: RestartLayer) -> tuple[Severity, str] | None:
+    """RayJob's own retries are visible, those of Ray Train stand in the program."""
+    if not all(_is_zero(one) for one in workload.restarts if one.owner != "Ray Train" and "failure" in one.on):
+        return None
+    tries = [one for process in workload.processes if (one := process.settings.extra.get("max-failures")) is not None]
+    if any(isinstance(one, Set) and one.value.strip() != "0" for one in tries):
+        return None
+    reason = f"{_reason(workload, layer)}: the loss of the head ends the RayJob"
+    if not tries or any(isinstance(one, Unknown) for one in tries):
+        return Severity.INFO, f"{reason}, unless the program has retries of its own"
+    return Severity.WARNING, f"{reason}, and the program's max_failures is 0"
+
+
+def _is_zero(layer: RestartLayer) -> bool:
+    return isinstance(layer.budget, Set) and layer.budget.value == 0
+
+
+def _reason(workload: Workload, layer: RestartLayer) -> str:
+    """Why a controller restarts nothing."""
+    origin = layer.budget.origin if isinstance(layer.budget, Set) else layer.origin
+    default = "" if origin.written else ", the default"
+    if layer.owner == "JobSet":
+        if "failurePolicy" in origin.note:
+            return "there is no failurePolicy, and backoffLimit of the child Job is 0"
+        return f"failurePolicy.maxRestarts is 0{default}"
+    if layer.owner == "training operator":
+        never = [name for name, policy in restart_policies(workload).items() if policy == "Never"]
+        return f"the restartPolicy of {' and '.join(never)} is Never{default}"
+    if layer.owner == "Volcano":
+        return "no policy restarts the job on PodFailed" if "no policy" in layer.note else f"the policy is {layer.note}"
+    if layer.owner == "Argo Workflow":
+        return "the template has no retryStrategy"
+    if layer.owner == "kubelet":
+        return "a bare pod with restartPolicy Never"
+    field = {"Tekton": "retries", "AppWrapper": "retryLimit"}.get(layer.owner, "backoffLimit")
+    return f"{field} is 0{default}"
+
+
+def _changes(workload: Workload, layer: RestartLayer, budget: int) -> tuple[Change, ...]:
+    """Only where one place is the obvious one: a JobSet's failurePolicy, the backoffLimit of a single pod."""
+    kind, role = workload.subject.kind, workload.roles[0]
+    restart = role.pod.restart_policy
+    open_to_policy = pod_failure_policy(role) is None and isinstance(restart, Set) and restart.value == "Never"
+    if kind == "JobSet" and layer.owner == "JobSet" and len(workload.roles) == 1:
+        whole = Origin(workload.origin.place, node=workload.origin.node)
+        changes = [SetKey(whole, ("spec", "failurePolicy", "maxRestarts"), budget)]
+        if open_to_policy:
+            changes.append(SetKey(whole, ("spec", "failurePolicy", "rules"), RESTART_RULES))
+            changes.append(SetKey(role.origin, ("podFailurePolicy", "rules"), IGNORE_RULES["JobSet"]))
+        return tuple(changes)
+    if kind == "Job" and layer.owner == "Job" and workload.multi_node is False:
+        changes = [SetKey(role.origin, ("backoffLimit",), budget)]
+        if open_to_policy:
+            changes.append(SetKey(role.origin, ("podFailurePolicy", "rules"), IGNORE_RULES["Job"]))
+        return tuple(changes)
+    return ()
