@@ -181,18 +181,16 @@ def within(path: str, folder: str) -> bool:
 
 
 _KIND = re.compile(rb"""\s*:[ \t]*["']?([A-Za-z][A-Za-z0-9]*)["']?[ \t]*(?:[\r\n,}#]|\Z)""")
-_NAME = re.compile(rb"""name["']?[ \t]*:[ \t]*["']?([A-Za-z0-9][A-Za-z0-9._-]*)""", re.IGNORECASE)
+_NAME = re.compile(rb"""(?<![\w./-])name["']?[ \t]*:[ \t]*["']?([A-Za-z0-9][A-Za-z0-9._-]*)""")
+_TOP_LEVEL = re.compile(rb"\n(?=[^ \t\r\n#])")
 
 
 def interest_of(data: bytes, *, json: bool = False) -> Interest | None:
     """What the bytes of a YAML or JSON file are good for, None for nothing. Too generous at times, never too strict."""
-    if b"\0" in data[:_HEAD]:
+    if data.find(b"\0", 0, _HEAD) >= 0:
         data = data.replace(b"\0", b"")  # UTF-16 and UTF-32: good enough for ASCII words
     if b"apiVersion" not in data or b"kind" not in data:
-        if json:
-            return None
-        lower = data.lower()
-        return "judged" if any(word in lower for word in facts.FREE_WORDS) else None
+        return "judged" if not json and _holds(data.lower(), facts.FREE_WORDS) else None
     found: Interest | None = None
     open_kinds = 0
     for kind in _kinds(data):
@@ -207,9 +205,20 @@ def interest_of(data: bytes, *, json: bool = False) -> Interest | None:
             open_kinds |= 2
     if not open_kinds:
         return found
+    if open_kinds & 2:
+        return "judged" if speaks_of_training(data) else found
+    return "judged" if _holds(data.lower(), facts.CONFIGURATION_WORDS) else found
+
+
+def speaks_of_training(data: bytes) -> bool:
+    """Whether the bytes hold a word of training jobs or of the nodes under them, in letters of any case."""
     lower = data.lower()
-    words = facts.TRAINING_WORDS if open_kinds & 2 else facts.CONFIGURATION_WORDS
-    return "judged" if any(word in lower for word in words) else found
+    # Not the train in topologySpreadConstraints.
+    return lower.count(b"train") > lower.count(b"strain") or _holds(lower, facts.TRAINING_WORDS)
+
+
+def _holds(lower: bytes, words: Iterable[bytes]) -> bool:
+    return True in map(lower.__contains__, words)  # no generator: this runs for every file and every word
 
 
 def _kinds(data: bytes) -> Iterable[str]:
@@ -226,10 +235,17 @@ def _kinds(data: bytes) -> Iterable[str]:
 
 
 def names_in(data: bytes) -> frozenset[str]:
-    """The values of all keys that end in `name`."""
-    if b"\0" in data[:_HEAD]:
+    """The names of the objects in the bytes: values of `name` keys between `metadata` and the next top-level key."""
+    if data.find(b"\0", 0, _HEAD) >= 0:
         data = data.replace(b"\0", b"")
-    return frozenset(match[1].decode("ascii") for match in _NAME.finditer(data))
+    names: set[str] = set()
+    at = data.find(b"metadata")
+    while at >= 0:
+        following = _TOP_LEVEL.search(data, at)
+        end = len(data) if following is None else following.start()
+        names.update(match[1].decode("ascii") for match in _NAME.finditer(data, at, end))
+        at = data.find(b"metadata", max(end, at + 1))
+    return frozenset(names)
 
 
 def is_batch_script(data: bytes) -> bool:
@@ -241,8 +257,10 @@ def is_batch_script(data: bytes) -> bool:
 
 def _is_binary(data: bytes) -> bool:
     """Whether NUL bytes stand in it that no UTF-16 or UTF-32 explains."""
+    if data.find(b"\0", 0, _HEAD) < 0:
+        return False
     head = data[:_HEAD]
-    if b"\0" not in head or head.startswith((b"\xff\xfe", b"\xfe\xff", b"\0\0\xfe\xff")):
+    if head.startswith((b"\xff\xfe", b"\xfe\xff", b"\0\0\xfe\xff")):
         return False
     even, odd = head[0::2], head[1::2]
     return not (even.count(0) > len(even) * 0.7 or odd.count(0) > len(odd) * 0.7)
@@ -257,29 +275,23 @@ class _Refused(Exception):
 
 def _read(path: str, limit: int = MAX_BYTES) -> bytes:
     """All bytes of a regular file of at most `limit` bytes. Raises OSError and _Refused."""
-    descriptor = _open(path)
+    # A FIFO does not block the call and is refused, as is a link: paths here are real ones.
+    descriptor = os.open(path, _OPEN_FLAGS)
     try:
-        size = os.fstat(descriptor).st_size
-        if size > limit:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            raise _Refused(SPECIAL)
+        if status.st_size > limit:
             raise _Refused(LARGE)
-        return _read_up_to(descriptor, size, limit)
+        data = os.read(descriptor, status.st_size + 1)
+        if len(data) == status.st_size:
+            return data
+        return _rest(descriptor, data, limit)
     finally:
         os.close(descriptor)
 
 
-def _open(path: str) -> int:
-    """Open a regular file. A FIFO does not block the call and is refused, as is a link (paths here are real ones)."""
-    descriptor = os.open(path, _OPEN_FLAGS)
-    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-        os.close(descriptor)
-        raise _Refused(SPECIAL)
-    return descriptor
-
-
-def _read_up_to(descriptor: int, size: int, limit: int) -> bytes:
-    data = os.read(descriptor, size + 1)
-    if len(data) == size:
-        return data
+def _rest(descriptor: int, data: bytes, limit: int) -> bytes:
     parts = [data]  # it grew, or is one of those files whose size reads as 0
     total = len(data)
     while total <= limit and (data := os.read(descriptor, 2**16)):
@@ -291,8 +303,11 @@ def _read_up_to(descriptor: int, size: int, limit: int) -> bytes:
 
 
 def _head(path: str) -> bytes:
-    descriptor = _open(path)
+    """The first bytes of a regular file. Raises as `_read` does."""
+    descriptor = os.open(path, _OPEN_FLAGS)
     try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise _Refused(SPECIAL)
         return os.read(descriptor, _HEAD)
     finally:
         os.close(descriptor)
@@ -542,14 +557,14 @@ class _Walk:
         below = []
         for entry in entries:
             name = entry.name
-            if entry.is_symlink():
+            if entry.is_file(follow_symlinks=False):
+                self._file(here, name)
+            elif entry.is_symlink():
                 links.append((here, name))
             elif entry.is_dir(follow_symlinks=False):
                 inner = self._folder(here, name, is_chart="Chart.yaml" in names)
                 if inner is not None:
                     below.append(inner)
-            elif entry.is_file(follow_symlinks=False):
-                self._file(here, name)
             else:
                 self.found.files += 1
                 self.found.skip(SPECIAL)
@@ -623,6 +638,15 @@ class _Walk:
         if folder.chart is not None and (form == "template" or b"{{" in data):
             self._skip_chart(folder.chart, data)
             return
+        if form in ("yaml", "json") and not _is_binary(data):
+            # Nearly all files of a repository end here.
+            interest = interest_of(data, json=form == "json")
+            if interest is None:
+                self.found.skip(IRRELEVANT)
+                self.found.passed_over.add(path)
+            else:
+                self._keep(FileId(shown, path, folder.root), "yaml", interest, data, named=False)
+            return
         self._take(FileId(shown, path, folder.root), form, data, named=False)
 
     def _skip_chart(self, chart: str, data: bytes) -> None:
@@ -663,11 +687,14 @@ class _Walk:
             self.found.skip(IRRELEVANT)
             self.found.passed_over.add(file.path)
             return
+        self._keep(file, kind, interest, data, named=named)
+
+    def _keep(self, file: FileId, form: Form, interest: Interest, data: bytes, *, named: bool) -> None:
         if named and interest != "kustomization":
             interest = "judged"
         kept = interest in ("judged", "kustomization")
         names = frozenset[str]() if kept else names_in(data)
-        self.found.candidates.append(Candidate(file, kind, interest, data if kept else b"", names, named))
+        self.found.candidates.append(Candidate(file, form, interest, data if kept else b"", names, named))
 
 
 def _bare_script(head: bytes) -> bool:

@@ -8,8 +8,8 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator
 
-from kube_gaplint.discover import Candidate, FileId, interest_of, read_file, within
-from kube_gaplint.facts.candidates import KUSTOMIZATION_NAMES, TRAINING_WORDS
+from kube_gaplint.discover import Candidate, FileId, interest_of, read_file, speaks_of_training, within
+from kube_gaplint.facts.candidates import KUSTOMIZATION_NAMES
 from kube_gaplint.text.nodes import Document
 
 _PATH = re.compile(rb"[^\s\"',\[\]{}=]+")
@@ -122,9 +122,8 @@ class Kustomizations:
             if folder in names:
                 continue
             names[folder] = set()
-            lower = data.lower()
             given = self._given.get(folder)
-            if (given is not None and given[1].named) or any(word in lower for word in TRAINING_WORDS):
+            if (given is not None and given[1].named) or speaks_of_training(data):
                 relevant.add(folder)
             for path in _paths(data, folder):
                 if path in self._judged:

@@ -266,19 +266,18 @@ class Loader:
 
     def _supporting(self) -> None:
         """Parse what is evidence for all, and what is named, again and again until nothing more is named."""
-        roots: list[Document] = [document for parsed in self.judged for document in parsed.documents]
-        wanted: set[str] = set()
-        for composed in self.builds:
-            for kube in composed.objects:
-                wanted.update(_texts(kube))
-        waiting = dict(self._waiting)
-        if not roots and not self.builds and not self.bundle.scripts:
-            for _ in waiting:
+        if not self.judged and not self.builds and not self.bundle.scripts:
+            for _ in self._waiting:
                 self.loaded.skip(IRRELEVANT)
             return
+        wanted: set[str] = set()
+        parts: list[_Parsed | _Composed] = [*self.judged, *self.builds]
+        for part in parts:
+            for kube in part.objects:
+                wanted.update(_names_wanted(kube))
+        waiting = self._waiting
         while waiting:
-            wanted.update(_names_wanted(roots))
-            roots = []
+            fresh: list[KubeObject] = []
             for path, (order, candidate) in list(waiting.items()):
                 if candidate.interest != "evidence" and wanted.isdisjoint(candidate.names):
                     continue
@@ -286,8 +285,12 @@ class Loader:
                 parsed = self._parse_late(candidate, order)
                 if parsed is not None:
                     self.judged.append(parsed)
-                    roots.extend(parsed.documents)
-            if not roots:
+                    fresh.extend(parsed.objects)
+            before = len(wanted)
+            for kube in fresh:
+                if kube.kind in _LEADING_ON:
+                    wanted.update(_names_wanted(kube))
+            if len(wanted) == before:
                 break
         for _ in waiting:
             self.loaded.skip(IRRELEVANT)
@@ -300,18 +303,30 @@ class Loader:
         return self._parse(replace(candidate, data=data), order)
 
 
-def _texts(kube: KubeObject) -> set[str]:
-    return {node.text for node in every_node(kube.node) if isinstance(node, Scalar) and len(node.text) <= 253}
+_LEADING_ON = frozenset(
+    {"PersistentVolumeClaim", "ResourceClaim", "ResourceClaimTemplate", "LocalQueue", "ClusterQueue"}
+)
+"""Supporting kinds that name further objects."""
+
+_WORD = re.compile(r"[a-z0-9](?:[a-z0-9-]*[a-z0-9])?")
+_LONGEST_NAME = 253
+_LONGEST_SCANNED = 100_000
 
 
-def _names_wanted(documents: Iterable[Document]) -> set[str]:
-    """Every text that may be the name of another object."""
-    return {
-        node.text
-        for document in documents
-        for node in every_node(document.root)
-        if isinstance(node, Scalar) and len(node.text) <= 253
-    }
+def _names_wanted(kube: KubeObject) -> set[str]:
+    """Every text in an object that may be the name of another one.
+
+    A name may stand in a longer text as well: the Service in `train-0.train.ml.svc:29500`, within a script.
+    """
+    wanted: set[str] = set()
+    for node in every_node(kube.node):
+        if isinstance(node, Scalar):
+            text = node.text
+            if len(text) <= _LONGEST_NAME:
+                wanted.add(text)
+            if not text.isalnum():
+                wanted.update(_WORD.findall(text, 0, _LONGEST_SCANNED))
+    return wanted
 
 
 _SCHEMA_KIND = re.compile(r"^kind:[ \t]*['\"]?CustomResourceDefinition\b", re.MULTILINE)

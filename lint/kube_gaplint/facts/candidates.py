@@ -37,18 +37,21 @@ JUDGED_KINDS = frozenset(
 
 EVIDENCE_KINDS = frozenset(
     {
-        "PodDisruptionBudget", "LimitRange", "ResourceQuota", "Namespace", "PriorityClass", "ClusterQueue",
-        "LocalQueue", "Cohort", "ResourceFlavor", "WorkloadPriorityClass", "Topology", "Queue", "NodeHealthCheck",
-        "Profile", "RuntimeClass", "ResourceClaimTemplate", "ResourceClaim", "DeviceClass", "StorageClass",
-        "MutatingAdmissionPolicy", "MaintenanceConfiguration", "PodMonitor", "PrometheusRule", "Policy",
-        "NetworkPolicy",
+        "PodDisruptionBudget", "LimitRange", "PriorityClass", "StorageClass", "NodeHealthCheck", "Profile",
+        "MutatingAdmissionPolicy", "MaintenanceConfiguration", "Policy", "Sidecar", "PeerAuthentication",
+        "IstioOperator", "ProvisioningRequest", "ClusterAutoscaler", "MachineAutoscaler",
     }
 )  # fmt: skip
 """Kinds that say something about a judged object without being named by it: read when there is one."""
 
 NAMED_KINDS = frozenset(
-    {"ConfigMap", "Secret", "PersistentVolumeClaim", "PersistentVolume", "Service", "ExternalSecret", "SealedSecret"}
-)
+    {
+        "ConfigMap", "Secret", "PersistentVolumeClaim", "PersistentVolume", "Service", "ExternalSecret", "SealedSecret",
+        "Namespace", "RuntimeClass", "ResourceClaimTemplate", "ResourceClaim", "DeviceClass", "LocalQueue",
+        "ClusterQueue", "Cohort", "ResourceFlavor", "Topology", "WorkloadPriorityClass", "Queue", "ResourceQuota",
+        "PrometheusRule",
+    }
+)  # fmt: skip
 """Kinds that are read when a judged object names them."""
 
 PLAIN_KINDS = frozenset(
@@ -58,21 +61,22 @@ PLAIN_KINDS = frozenset(
         "Gateway", "HTTPRoute", "VirtualService", "DestinationRule", "ServiceMonitor", "Certificate", "Issuer",
         "ClusterIssuer", "Kustomization", "Application", "ApplicationSet", "AppProject", "HelmRelease",
         "HelmRepository", "GitRepository", "OCIRepository", "ImagePolicy", "ImageRepository", "Event",
-        "CSIDriver", "CSINode",
+        "CSIDriver", "CSINode", "NetworkPolicy", "PodMonitor",
         "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding", "ClusterServiceVersion",
     }
 )  # fmt: skip
 """Kinds that no rule looks at."""
 
 TRAINING_WORDS = (
-    b"gpu", b"nvidia", b"torch", b"nccl", b"training", b"train.", b"train_", b"train-", b"-train", b"_train", b"/train",
-    b"deepspeed", b"mpirun", b"srun", b"slurm", b"cuda", b"rocm", b"megatron", b"tensorflow", b"horovod", b"rdma",
-    b"neuron", b"habana", b"gaudi", b"google.com/tpu", b"amd.com/", b"huawei.com/", b"infiniband", b"accelerate",
-    b"xgboost", b"finetun", b"fine-tun", b"nsenter", b"unattended", b"apt-get", b"upgrade", b"kured", b"llm",
-    b"calico", b"cilium", b"flannel", b"multus", b"antrea", b"weave-kube", b"kube-ovn", b"amazon-k8s-cni",
-    b"kube-proxy", b"sriov",
+    b"gpu", b"nvidia", b"torch", b"nccl", b"deepspeed", b"mpirun", b"srun", b"slurm", b"cuda", b"rocm",
+    b"megatron", b"tensorflow", b"horovod", b"rdma", b"neuron", b"habana", b"gaudi", b"google.com/tpu",
+    b"amd.com/", b"huawei.com/", b"infiniband", b"accelerate", b"xgboost", b"finetun", b"fine-tun", b"nsenter",
+    b"unattended", b"apt-get", b"upgrade", b"kured", b"llm", b"calico", b"cilium", b"flannel", b"multus",
+    b"antrea", b"weave-kube", b"kube-ovn", b"amazon-k8s-cni", b"kube-proxy", b"sriov", b"cluster-autoscaler",
+    b"karpenter",
 )  # fmt: skip
-"""Words (lower case) that make any other object with pods, or of an unknown kind, worth reading."""
+"""Words (lower case) that make any other object with pods, or of an unknown kind, worth reading. `train` is one more,
+where it is not part of `constraint`."""
 
 CONFIGURATION_WORDS = (
     b"slurmctld", b"slurm.conf", b"killonbadexit", b"cloud-config", b"unattended-upgrade", b"20auto-upgrades",
@@ -82,7 +86,7 @@ CONFIGURATION_WORDS = (
 
 FREE_WORDS = (
     b"#cloud-config", b"variant: flatcar", b"variant: fcos", b"siderolabs/installer", b"factory.talos.dev",
-    b"slurm.conf", b"killonbadexit", b"slurmctld", b"extraconf", b"slurmconfig", b"slurmnodes",
+    b"slurm", b"killonbadexit", b"extraconf",
     b"upgradepolicy", b"rebootsentinel", b"blockingpodselector", b"rebootdays", b"scheduler_cron_expression",
 )  # fmt: skip
 """Words (lower case) that make YAML without `apiVersion` worth reading: cloud-init, Butane, Talos, Helm values of
