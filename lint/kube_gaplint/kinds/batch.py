@@ -183,6 +183,7 @@ class _Reading:
             requeue=requeue,
             continuation=continuation,
             open_mode=self._open_mode(),
+            requeues_itself=self._requeues_itself(),
         )
         role = self._role(subject, nodes, accelerators)
         workload = Workload(
@@ -366,6 +367,13 @@ class _Reading:
             if _REQUEUE.search(handler):
                 return Set("a trap that puts the job into the queue again", self.home)
         return None
+
+    def _requeues_itself(self) -> Origin | None:
+        for command in self.commands:
+            if command.name == "scontrol" and "requeue" in command.argv[1:3]:
+                return Origin(command.place)
+        requeues = any("scontrol requeue" in " ".join(handler.split()) for _, handler in self.script.traps)
+        return self.home if requeues else None
 
     def _requeue_exit(self, requeue: Setting[bool]) -> Setting[str]:
         if self.conf is None:

@@ -266,4 +266,13 @@ def _value(text: str, place: Place) -> Setting[str]:
 
 def _directive(name: str, value: Setting[str], place: Place, line: Place, problem: str) -> Directive:
     shown = "" if problem == LATER_COMPONENT else problem
-    return Directive(sbatch.canonical(name), value, place, line, in_force=not problem, problem=shown)
+    return Directive(
+        sbatch.canonical(name),
+        value,
+        place,
+        line,
+        in_force=not problem,
+        problem=shown,
+        after_command=problem == AFTER_COMMAND,
+        is_comment=problem in (WITH_BLANK, INDENTED),
+    )

@@ -30,6 +30,7 @@ _NOT = re.compile(
 )
 
 _KEY = re.compile(r"[ \t]*([A-Za-z][\w]*)[ \t]*=[ \t]*(.*)")
+_GRES = re.compile(r"\bGres=(\S+)", re.IGNORECASE)
 _ROWS = frozenset({"nodename", "partitionname", "nodeset", "downnodes", "frontendname", "switchname"})
 """Keys that begin a row of their own: their further `key=value` pairs are no settings of the cluster."""
 
@@ -61,7 +62,7 @@ _SOPERATOR_FIELDS = {
 
 
 def read_lines(text: PlacedText, chain: tuple[Link, ...] = ()) -> dict[str, Setting[str]]:
-    """The settings of slurm.conf text. Rows of nodes and partitions give their first key alone."""
+    """The settings of slurm.conf text. Rows of nodes and partitions give their first key, and `gres` of nodes."""
     values: dict[str, Setting[str]] = {}
     for line, piece in _logical(text):
         found = _KEY.match(line)
@@ -74,6 +75,9 @@ def read_lines(text: PlacedText, chain: tuple[Link, ...] = ()) -> dict[str, Sett
         origin = Origin(place.place(0, len(place.text)), chain=chain)
         if key in _ROWS:
             values[key] = Set(value.split(None, 1)[0] if value else "", origin)
+            devices = _GRES.search(value)
+            if devices is not None:
+                values["gres"] = Set(devices.group(1), origin)
             continue
         reason = placeholder(value)
         values[key] = Unknown(reason, origin) if reason else Set(value.strip("\"'"), origin)

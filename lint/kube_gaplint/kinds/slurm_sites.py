@@ -80,11 +80,14 @@ def soperator_node_set(subject: Subject, spec: Part) -> SlurmNodeSet:
     strategy = spec.string("updateStrategy", default="rollingUpdate", note=default)
     if isinstance(strategy, Set):
         protected = Set(strategy.value == "slurmAwareRollingUpdate", strategy.origin)
+    gpus = node_set_gpus(spec, spec)
+    if gpus.answer == "unknown" and isinstance(spec.boolean("gpu", "enabled", default=False), Set):
+        gpus = CarriesGpus("no", "gpu.enabled is off", spec.at("gpu", "enabled").origin)
     return SlurmNodeSet(
         subject=subject,
         origin=spec.origin,
         operator="soperator",
-        gpus=node_set_gpus(spec, spec),
+        gpus=gpus,
         replicas=spec.integer("replicas", default=1, note=default),
         strategy=strategy,
         max_unavailable=spec.string("maxUnavailable", default="500", note=default),

@@ -59,12 +59,35 @@ def find_steps(
 ) -> list[Step]:
     """All steps, in the order in which they run."""
     steps = []
-    for command in commands:
+    for place, command in enumerate(commands):
         for word, launcher in _launchers(command):
             at = command.words.index(word)
-            steps.append(_step(command, at, launcher, found, conf, profile, files))
+            step = _step(command, at, launcher, found, conf, profile, files)
+            step.log, step.log_grows = _log(step, commands[place + 1 : place + 1 + _PIPE])
+            steps.append(step)
             break
     return steps
+
+
+def _log(step: Step, following: list[Command]) -> tuple[Setting[str] | None, bool]:
+    """The file that a step's output goes to, and whether it grows over restarts. `following`: the next commands."""
+    command = step.command
+    given = step.options.find("output")
+    if given is not None and step.launcher == SRUN:
+        return given.value, False
+    if command.writes is not None:
+        return command.writes.setting, ">>" in command.place.text
+    if command.pipeline.length > command.pipeline.index + 1:
+        for follow in following:
+            if follow.name == "tee" and follow.script is command.script:
+                grows = any((word.known or "") in ("-a", "--append") for word in follow.words)
+                files = [word for word in follow.words[1:] if not word.prefix.startswith("-")]
+                return (files[0].setting, grows) if files else (None, False)
+    return None, False
+
+
+_PIPE = 8
+"""How many commands further a pipe's `tee` is looked for: a step may hold commands of its own."""
 
 
 def _launchers(command: Command) -> Iterator[tuple[Word, str]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -17,6 +18,17 @@ if TYPE_CHECKING:
     from kube_gaplint.model.workload import Workload
 
 
+_SYMBOL = re.compile(r"%\d*([A-Za-z%])")
+
+
+def name_holds(pattern: str, letters: str) -> bool:
+    """Whether a file name holds one of the replacement symbols: `N` host, `n` node, `t` task, `j` job, `r` restarts …
+
+    A backslash in the name switches all of them off (sbatch(1), FILENAME PATTERN).
+    """
+    return "\\" not in pattern and any(found in letters for found in _SYMBOL.findall(pattern))
+
+
 @dataclass(frozen=True, slots=True)
 class Directive:
     """One option of an `#SBATCH` line, by its long name (`nodes`, `gres`, `kill-on-bad-exit`)."""
@@ -30,6 +42,10 @@ class Directive:
     in_force: bool = True
     problem: str = ""
     """Why it is not in force: it stands after the first command, or sbatch does not know it."""
+    after_command: bool = False
+    """It stands behind the first command, where sbatch has stopped reading."""
+    is_comment: bool = False
+    """A plain comment that looks like a directive: a blank before `SBATCH`, or before the `#`."""
 
 
 @dataclass(slots=True, eq=False)
@@ -50,11 +66,23 @@ class Step:
     """`srun`, `mpirun` or `mpiexec`."""
     image: Setting[str] | None = None
     """The container image that the step runs in (`--container-image`, `apptainer exec`); None where there is none."""
+    log: Setting[str] | None = None
+    """The file that its output goes to instead of, or besides, the job's own: `--output`, `> file`, `| tee file`."""
+    log_grows: bool = False
+    """The file keeps what stands in it when the job starts again (`>> file`, `| tee -a file`)."""
+
+    @property
+    def on_several_nodes(self) -> bool:
+        """False where it surely runs on one node."""
+        return not isinstance(self.nodes, Set) or self.nodes.value > 1
 
 
 @dataclass(slots=True, eq=False)
 class SlurmConf:
-    """slurm.conf, whole or as a fragment. Keys are lower case; the last occurrence wins."""
+    """slurm.conf, whole or as a fragment. Keys are lower case; the last occurrence wins.
+
+    Of a row of nodes `gres` is kept besides the row's own key.
+    """
 
     subject: Subject
     origin: Origin
@@ -74,6 +102,12 @@ class SlurmConf:
         if found is not None:
             return found
         return Absent(self.origin) if self.whole else Unknown("the rest of slurm.conf is not seen", self.origin)
+
+    @property
+    def without_gpus(self) -> bool:
+        """The cluster surely has no accelerators: its nodes are listed, and none names any."""
+        named = ("grestypes", "gres", "accountingstoragetres")
+        return self.whole and not self.writer and "nodename" in self.values and not any(map(self.values.get, named))
 
 
 @dataclass(slots=True, eq=False)
@@ -98,6 +132,8 @@ class Batch:
     resubmission, `scontrol requeue`, HyperPod's auto-resume, RequeueExit. `Absent`: not at all."""
     open_mode: Setting[str] = field(kw_only=True)
     """`append` or `truncate`: the directive, then JobFileAppend of `conf`, then Slurm's default (truncate)."""
+    requeues_itself: Origin | None = None
+    """Where the script puts its own job back into the queue (`scontrol requeue`); None where it does not."""
 
     @property
     def object_origin(self) -> Origin:
@@ -119,6 +155,41 @@ class Batch:
     def multi_node(self) -> bool | None:
         nodes = None if self.workload is None else self.workload.nodes
         return nodes.value > 1 if isinstance(nodes, Set) else None
+
+    @property
+    def trains(self) -> bool:
+        """It trains: benchmarks, evaluations, data preparation and interactive jobs do not."""
+        return self.workload is not None and self.workload.trains
+
+    @property
+    def trains_on_several_nodes(self) -> bool:
+        return self.trains and self.multi_node is True
+
+    @property
+    def training_steps(self) -> list[Step]:
+        """The steps that start the training, those on a single node left out."""
+        return [step for step in self.steps if step.trains and step.on_several_nodes]
+
+    @property
+    def elastic(self) -> bool:
+        """Its launcher goes on, or starts again, with fewer nodes than it began with."""
+        elastic = None if self.workload is None else self.workload.elastic
+        return isinstance(elastic, Set) and elastic.value
+
+    @property
+    def restarts_inside(self) -> Origin | None:
+        """What starts the program again within the running job: a launcher with restarts. None: nothing does.
+
+        With a static rendezvous the other nodes do not join again, so that does not count.
+        """
+        for process in () if self.workload is None else self.workload.processes:
+            for launcher in process.launchers:
+                budget, backend = launcher.max_restarts, launcher.rendezvous_backend
+                if isinstance(budget, Absent) or (isinstance(budget, Set) and budget.value == 0):
+                    continue
+                if not (isinstance(backend, Set) and backend.value == "static"):
+                    return budget.origin or launcher.origin
+        return None
 
 
 @dataclass(slots=True, eq=False)

@@ -72,3 +72,14 @@ def as_boolean(setting: Setting[str]) -> Setting[bool]:
 def as_number(setting: Setting[str]) -> Setting[float]:
     """The number that a text stands for, quantities included; unknown where it is none."""
     return as_quantity(setting)
+
+
+def share(text: str, total: int | None) -> float | None:
+    """The share (0 to 1) that a count or a percentage is of a total; None where it cannot be told."""
+    text = text.strip()
+    number = text.removesuffix("%").strip()
+    if not (number.isascii() and number.isdigit() and len(number) < 12):
+        return None
+    if text.endswith("%"):
+        return min(1.0, int(number) / 100.0)
+    return min(1.0, int(number) / total) if total else None

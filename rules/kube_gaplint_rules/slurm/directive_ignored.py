@@ -1,0 +1,126 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kube_gaplint.findings import AddLine, Change, Fix, Gap, Related, ReplaceValue, Severity
+from kube_gaplint.model.setting import Origin, Set
+from kube_gaplint.model.slurm import Batch, Directive
+from kube_gaplint.rule import Context, rule
+
+HARMLESS = frozenset(
+    {"requeue", "open-mode", "signal", "output", "error", "mail-type", "mail-user", "job-name", "comment"}
+)
+"""Options that ask for no other resources: what they bring into force adds resilience or names."""
+
+
+@rule(
+    code="SLURM008",
+    name="directive-ignored",
+    view=Batch,
+    severity=Severity.ERROR,
+    sources=("k8s.md B5",),
+    evidence_kind="facts",
+)
+def check(batch: Batch, _context: Context) -> Iterator[Gap]:
+    """An #SBATCH line has no effect, so the job runs without what it asks for.
+
+    ## What it flags
+    A line that sbatch does not read: behind the first command, with a blank between `#` and `SBATCH` in front of an
+    option, indented, or with an option that only srun knows (sbatch then refuses the whole script). Quiet for
+    `##SBATCH`, for prose, for here-documents that hold another script, and for a commented-out alternative of an option
+    that is in force.
+
+    ## Why it hurts
+    This rule follows from how sbatch reads a script: it stops at the first line that is neither blank nor a comment. A
+    `--requeue`, `--signal` or `--open-mode` below a `module load` looks right and does nothing; the run that was to
+    start again after a crash does not. `#SBATCH --kill-on-bad-exit=1` does not exist: that is an option of srun.
+
+    ## Bad
+    ```bash
+    #!/bin/bash
+    #SBATCH --nodes=8
+    #SBATCH --gpus-per-node=8
+    module load cuda
+    #SBATCH --signal=USR1@600
+    srun python -u train.py
+    ```
+
+    ## Good
+    ```bash
+    #!/bin/bash
+    #SBATCH --nodes=8
+    #SBATCH --gpus-per-node=8
+    #SBATCH --signal=USR1@600
+    module load cuda
+    srun python -u train.py
+    ```
+
+    ## When to keep it
+    Never: comment such a line out with `##SBATCH`.
+
+    ## Fix safety
+    Safe for lines on requeueing, signals and logs; unsafe for others: a line that comes into force changes what the job
+    asks for. An option of srun has to be moved by hand.
+
+    ## References
+    - https://slurm.schedmd.com/sbatch.html#SECTION_DESCRIPTION
+    - https://slurm.schedmd.com/srun.html
+    """
+    ignored = [one for one in batch.directives if one.problem and not _switched_off(batch, one)]
+    late = [one for one in ignored if one.after_command]
+    if late:
+        yield _gap(batch, late)
+    for one in ignored:
+        if not one.after_command:
+            yield _gap(batch, [one])
+
+
+def _switched_off(batch: Batch, directive: Directive) -> bool:
+    """A comment that is the alternative of an option in force, or a line that says the same once more."""
+    inside = batch.directive(directive.name)
+    if inside is None:
+        return False
+    return directive.is_comment or inside.value == directive.value or _text(inside) == _text(directive)
+
+
+def _text(directive: Directive) -> str | None:
+    return directive.value.value if isinstance(directive.value, Set) else None
+
+
+def _gap(batch: Batch, ignored: list[Directive]) -> Gap:
+    """One finding for lines with one cause: everything behind the first command."""
+    first = ignored[0]
+    names = [f"--{one.name}" for one in ignored]
+    shown = names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+    verb = "is" if len(names) == 1 else "are"
+    refused = "sbatch refuses" in first.problem
+    return Gap(
+        Origin(first.line if refused else first.place),
+        f"{shown} {verb} not in force: {first.problem}",
+        "the job is not accepted at all" if refused else "the job runs without what these lines ask for",
+        detail="+".join(sorted({one.name for one in ignored})),
+        severity=Severity.ERROR if batch.trains else Severity.WARNING,
+        related=tuple(Related(Origin(one.place), "not in force either") for one in ignored[1:]),
+        fix=_fix(batch, ignored),
+    )
+
+
+def _fix(batch: Batch, ignored: list[Directive]) -> Fix:
+    first = ignored[0]
+    if first.after_command:
+        title = "move the line up, above the first command"
+        return Fix(title, tuple(_moved(batch, ignored)), safe={one.name for one in ignored} <= HARMLESS)
+    if first.is_comment:
+        options = first.line.text.partition("SBATCH")[2]
+        change = ReplaceValue(Origin(first.line), f"#SBATCH{options}")
+        return Fix("write #SBATCH without a blank, in the first column", (change,), safe=first.name in HARMLESS)
+    return Fix(f"give --{first.name} to srun, and take the line out")
+
+
+def _moved(batch: Batch, ignored: list[Directive]) -> Iterator[Change]:
+    seen: set[int] = set()
+    for one in ignored:
+        if one.line.span.start not in seen:
+            seen.add(one.line.span.start)
+            yield AddLine(Origin(batch.header), one.line.text.rstrip(), "header")
+            yield ReplaceValue(Origin(one.line), f"#{one.line.text}")

@@ -1,0 +1,122 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from kube_gaplint.findings import AddLine, Fix, Gap, Related, Severity
+from kube_gaplint.model.scale import duration, idle_cost, size
+from kube_gaplint.model.setting import Absent, Origin, Set, Unknown
+from kube_gaplint.model.slurm import Batch, Directive
+from kube_gaplint.rule import Context, rule
+
+LONG = 8 * 3600.0
+"""Seconds from which on a night passes before somebody sees a dead job."""
+
+
+@rule(
+    code="SLURM002",
+    name="no-requeue",
+    view=Batch,
+    severity=Severity.WARNING,
+    evidence=("IL-0125", "bigscience-13b-shm-bad-node"),
+)
+def check(batch: Batch, context: Context) -> Iterator[Gap]:
+    """Nothing starts the job again after a crash, so the nodes are lost until a person looks.
+
+    ## What it flags
+    Multi-node training without a job array that runs one element after the other, a dependency chain, a submission of
+    the next job, `scontrol requeue`, HyperPod's `--auto-resume`, a launcher that restarts in place, or `--requeue`
+    together with `RequeueExit` in slurm.conf. Warning for jobs of 8 hours or more or without a time limit, and where
+    requeueing is switched off (`--no-requeue`, `JobRequeue=0`); info for shorter ones. `--requeue` by itself (and
+    `JobRequeue=1`, the default) covers lost nodes and preemption alone: a program that exits with an error is not
+    started again unless `RequeueExit` lists its code. Where slurm.conf is not in the paths that is info.
+
+    ## Why it hurts
+    BLOOM lost a GPU about once a week on 384 of them. With one job at a time, each crash at night waited for somebody
+    to see it. BigScience's 13B model had hours in which its job was neither running nor queued, found by a mail alert.
+    Both went over to job arrays of which one element runs at a time.
+
+    ## Bad
+    ```bash
+    #!/bin/bash
+    #SBATCH --nodes=16
+    #SBATCH --gpus-per-node=8
+    #SBATCH --time=2-00:00:00
+    srun --kill-on-bad-exit=1 --wait=60 python -u train.py
+    ```
+
+    ## Good
+    ```bash
+    #!/bin/bash
+    #SBATCH --nodes=16
+    #SBATCH --gpus-per-node=8
+    #SBATCH --time=2-00:00:00
+    #SBATCH --array=1-10%1
+    srun --kill-on-bad-exit=1 --wait=60 python -u train.py
+    ```
+
+    ## When to keep it
+    Something outside submits the job again: declare `supervisor` in the profile. A program that cannot resume gains
+    nothing from a restart.
+
+    ## Fix safety
+    Unsafe: with an array the program must find its last checkpoint by itself, and stop when the run is complete.
+
+    ## References
+    - https://slurm.schedmd.com/sbatch.html#OPT_array
+    - https://slurm.schedmd.com/slurm.conf.html#OPT_RequeueExit
+    """
+    if not batch.trains_on_several_nodes or not isinstance(batch.continuation, Absent):
+        return
+    if batch.restarts_inside is not None or not isinstance(batch.requeue, Set):
+        return
+    assert batch.workload is not None
+    asked = batch.directive("requeue", "no-requeue")
+    if not batch.requeue.value:
+        gap = _switched_off(batch, asked)
+    elif asked is not None:
+        gap = _asked_for(batch, asked)
+    else:
+        gap = _nothing(batch, context)
+    hours = idle_cost(batch.workload, LONG)
+    cost = f": eight hours of a night are {hours}" if hours else ""
+    yield replace(
+        gap,
+        consequence=f"after a crash {size(batch.workload)} stay idle until a person submits the job again{cost}",
+        fix=Fix(
+            "queue several runs of which one runs at a time: #SBATCH --array=1-10%1",
+            (AddLine(Origin(batch.header), "#SBATCH --array=1-10%1", "header"),),
+        ),
+    )
+
+
+def _switched_off(batch: Batch, asked: Directive | None) -> Gap:
+    assert isinstance(batch.requeue, Set)
+    end = "nothing starts the job again, not even after a lost node"
+    if asked is not None:
+        return Gap(Origin(asked.place), f"--no-requeue: {end}", detail="off")
+    related = (Related(batch.requeue.origin, "requeueing is switched off here"),)
+    return Gap(Origin(batch.header), f"JobRequeue=0 in slurm.conf: {end}", detail="off", related=related)
+
+
+def _asked_for(batch: Batch, asked: Directive) -> Gap:
+    """`--requeue` without the RequeueExit that makes it hold for crashes."""
+    start = "--requeue covers lost nodes and preemption alone"
+    if batch.conf is None or isinstance(batch.conf.get("requeueexit"), Unknown):
+        message = f"{start}; whether a crash counts is up to RequeueExit, which is not in the given paths"
+        return Gap(Origin(asked.place), message, detail="requeue", severity=Severity.INFO)
+    related = (Related(batch.conf.origin, "slurm.conf without RequeueExit"),)
+    return Gap(Origin(asked.place), f"{start}: slurm.conf has no RequeueExit", detail="requeue", related=related)
+
+
+def _nothing(batch: Batch, context: Context) -> Gap:
+    assert batch.workload is not None
+    limit = batch.workload.deadline_seconds
+    long = isinstance(limit, Absent) or (isinstance(limit, Set) and limit.value >= LONG)
+    length = f"a job of {duration(limit.value)}" if isinstance(limit, Set) else "a job that names no time limit"
+    return Gap(
+        Origin(batch.header),
+        f"nothing starts {length} again after a crash: no array, dependency chain or resubmission",
+        detail="nothing",
+        severity=Severity.WARNING if long and context.profile.slurm_requeue is not True else Severity.INFO,
+    )

@@ -1,0 +1,111 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kube_gaplint.findings import AddLine, Fix, Gap, Severity
+from kube_gaplint.model.pace import Pace
+from kube_gaplint.model.scale import duration, idle_cost, size
+from kube_gaplint.model.setting import Absent, Origin, Set
+from kube_gaplint.model.slurm import Batch
+from kube_gaplint.model.training import TrainingProcess
+from kube_gaplint.rule import Context, rule
+
+EXIT_OPTIONS = (
+    "exit-duration-in-mins", "exit-duration", "max-time", "max-time-per-run", "max-runtime", "max-runtime-secs",
+    "max-train-seconds", "max-walltime", "walltime", "time-limit", "timelimit", "stop-after", "job-time", "max-hours",
+)  # fmt: skip
+"""Names that programs of no known framework give to such an option."""
+SMALL_LOSS = 600.0
+"""Seconds between saves up to which the end of the time limit costs little."""
+SHORT_JOB = 1800.0
+"""Seconds of time limit up to which the whole job is a small loss."""
+
+
+@rule(
+    code="SLURM003",
+    name="time-limit-without-signal",
+    view=Batch,
+    severity=Severity.WARNING,
+    evidence=("IL-0125",),
+)
+def check(batch: Batch, context: Context) -> Iterator[Gap]:
+    """The time limit kills the training without warning, and all work since the last save is lost.
+
+    ## What it flags
+    A training job with `--time` but neither `--signal` nor an option by which the program itself saves and leaves in
+    time (Megatron's `--exit-duration-in-mins`, NeMo's `max_time_per_run`, Lightning's `max_time`). Info where the limit
+    is half an hour or less. Quiet where the program saves every 10 minutes or more often.
+
+    ## Why it hurts
+    At the limit Slurm sends SIGTERM to the steps, and SIGKILL after `KillWait`, 30 seconds by default: too short for a
+    checkpoint of terabytes. BLOOM ran 100-hour jobs and passed `--exit-duration-in-mins 5990`, 10 minutes less, so that
+    no run ended in the middle of its 3 hours between saves.
+
+    ## Bad
+    ```bash
+    #!/bin/bash
+    #SBATCH --nodes=4
+    #SBATCH --gpus-per-node=8
+    #SBATCH --time=20:00:00
+    srun python -u train.py
+    ```
+
+    ## Good
+    ```bash
+    #!/bin/bash
+    #SBATCH --nodes=4
+    #SBATCH --gpus-per-node=8
+    #SBATCH --time=20:00:00
+    #SBATCH --signal=USR1@600
+    srun python -u train.py
+    ```
+
+    ## When to keep it
+    The run is sure to end before its limit.
+
+    ## Fix safety
+    Unsafe: a program without a handler for the signal is ended by it, and with `B:` the signal reaches the batch shell
+    alone, which must pass it on.
+
+    ## References
+    - https://slurm.schedmd.com/sbatch.html#OPT_signal
+    - https://slurm.schedmd.com/slurm.conf.html#OPT_KillWait
+    """
+    limit = batch.directive("time")
+    if not batch.trains or limit is None or batch.workload is None:
+        return
+    seconds = batch.workload.deadline_seconds
+    if not isinstance(seconds, Set) or not isinstance(batch.get("signal"), Absent):
+        return
+    processes = batch.workload.processes
+    if any(_leaves_in_time(process) or _loses_little(process, context) for process in processes):
+        return
+    hour = idle_cost(batch.workload, 3600.0)
+    yield Gap(
+        Origin(limit.place),
+        f"the job is killed after {duration(seconds.value)}: no --signal tells the program to save before that",
+        f"all work of {size(batch.workload)} since the last save is lost" + (f": {hour} for each hour" if hour else ""),
+        detail="time",
+        severity=Severity.INFO if seconds.value <= SHORT_JOB else Severity.WARNING,
+        fix=Fix(
+            "ask for a signal ten minutes before the end: #SBATCH --signal=USR1@600",
+            (AddLine(Origin(batch.header), "#SBATCH --signal=USR1@600", "header"),),
+        ),
+    )
+
+
+def _leaves_in_time(process: TrainingProcess) -> bool:
+    """It surely or possibly ends by itself: an option says so, or options are not seen, or `timeout` ends it."""
+    if "timeout" in process.command.wrappers or process.options.open_because:
+        return True
+    if process.framework is not None:
+        return not isinstance(process.settings.exit_after, Absent)
+    return process.options.find(*EXIT_OPTIONS) is not None
+
+
+def _loses_little(process: TrainingProcess, context: Context) -> bool:
+    interval = process.settings.save_interval
+    if not isinstance(interval, Set):
+        return False
+    between = Pace.of(process, context.profile).seconds(interval.value)
+    return between is not None and between <= SMALL_LOSS
