@@ -44,7 +44,6 @@ _DAY = 86_400.0
 _REFERENCE = re.compile(r"\$\{?[#!]?([A-Za-z_][A-Za-z0-9_]*)")
 _DECLARED = re.compile(r"(?m)^[ \t]*#[ \t]*gaplint:[ \t]*((?:[\w-]+=[\d.]+[ \t]*)+)$")
 _SIZE_VARIABLES = re.compile(r"SLURM_(NNODES|JOB_NUM_NODES|JOB_NODELIST|NODELIST|NTASKS|NPROCS)\b")
-_REQUEUE = re.compile(r"\bscontrol\s+requeue|\bsbatch\b")
 
 
 @dataclass(slots=True)
@@ -357,23 +356,16 @@ class _Reading:
         return self._requeue_exit(requeue)
 
     def _submits_again(self) -> Setting[str] | None:
-        for command in self.commands:
-            argv = command.argv
-            if command.name == "scontrol" and "requeue" in argv[1:3]:
+        for command in (*self.commands, *self.script.handlers):
+            if _requeues(command):
                 return Set("scontrol requeue in the script", Origin(command.place))
             if command.name == "sbatch":
                 return Set("the script submits a job again", Origin(command.place))
-        for _, handler in self.script.traps:
-            if _REQUEUE.search(handler):
-                return Set("a trap that puts the job into the queue again", self.home)
         return None
 
     def _requeues_itself(self) -> Origin | None:
-        for command in self.commands:
-            if command.name == "scontrol" and "requeue" in command.argv[1:3]:
-                return Origin(command.place)
-        requeues = any("scontrol requeue" in " ".join(handler.split()) for _, handler in self.script.traps)
-        return self.home if requeues else None
+        again = (one for one in (*self.commands, *self.script.handlers) if _requeues(one))
+        return next((Origin(command.place) for command in again), None)
 
     def _requeue_exit(self, requeue: Setting[bool]) -> Setting[str]:
         if self.conf is None:
@@ -435,6 +427,10 @@ class _Reading:
 def _opened(directive: Directive) -> Directive:
     """A directive of a later component, which is in force there."""
     return Directive(directive.name, directive.value, directive.place, directive.line)
+
+
+def _requeues(command: Command) -> bool:
+    return command.name == "scontrol" and any(word.startswith("requeue") for word in map(str, command.argv[1:4]))
 
 
 _ENDLESS = frozenset({"true", ":", "1", "[ 1 ]", "((1))", "(( 1 ))", "[[ 1 ]]"})

@@ -232,6 +232,10 @@ def _trap(call: Call) -> None:
             traps.append((name, handler.shown))
         if name == "EXIT":
             shell.exit_trap = handler if handler.known not in ("-", "") else None
+        elif handler.known not in ("-", ""):
+            shell.handlers[name] = handler
+        else:
+            shell.handlers.pop(name, None)
 
 
 def _wait(call: Call) -> None:

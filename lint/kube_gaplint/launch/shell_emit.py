@@ -69,6 +69,8 @@ def read(
         command.is_last = True
     script.commands = process.out
     script.exports = {**environment.variables, **state.exports()}
+    if process.handlers:
+        walker.run_handlers()
     return script
 
 

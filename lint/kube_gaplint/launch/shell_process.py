@@ -67,6 +67,8 @@ class Shell:
     waiting: list[Command] = field(default_factory=list)
     """Background commands that nothing has waited for yet."""
     exit_trap: Word | None = None
+    handlers: dict[str, Word] = field(default_factory=dict)
+    """The handler of each other signal."""
     input: Heredoc | None = None
     """What standard input holds, where that is known."""
     silent: bool = False

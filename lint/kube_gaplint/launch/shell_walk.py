@@ -110,6 +110,17 @@ class Walker:
             Walker(self.shell, self.script, word_text(word)).run_text()
         self.shell.last = last
 
+    def run_handlers(self) -> None:
+        """Read the handlers of signals, apart from what the script runs by itself."""
+        shell = self.shell
+        first, last = len(shell.out), shell.last
+        for name, word in list(shell.handlers.items()):
+            with shell.under("on-exit", f"trap {name}"):
+                Walker(shell, self.script, word_text(word)).run_text()
+        self.script.handlers.extend(shell.out[first:])
+        del shell.out[first:]
+        shell.last = last
+
     def run(self, statement: Statement) -> Flow:
         budget = self.shell.budget
         if budget.depth > MAX_DEPTH:

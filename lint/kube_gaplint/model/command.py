@@ -150,6 +150,8 @@ class Script:
     """Files that are sourced and could not be read: the environment is open after the first of them."""
     traps: list[tuple[str, str]] = field(default_factory=list)
     """(signal, handler text) of every `trap`."""
+    handlers: list[Command] = field(default_factory=list)
+    """Commands that the handlers of signals run, functions expanded. Those of EXIT stand in `commands`."""
     heredocs: list[Heredoc] = field(default_factory=list)
     errors: list[Place] = field(default_factory=list)
     """Spans that the grammar did not understand."""
