@@ -65,7 +65,7 @@ class Reading:
             files=self.loaded.files,
             documents=self.loaded.documents,
             workloads=len(self.model.workloads),
-            hints=self.discovery.hints,
+            hints=self.loaded.hints,
         )
         for counted in (self.discovery.skipped, self.loaded.skipped):
             for reason, count in counted.items():

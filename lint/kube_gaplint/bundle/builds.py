@@ -76,27 +76,32 @@ class Kustomizations:
                 covered |= _reachable(includes, (candidate.file.folder,))
         return roots
 
-    def around(self, named: Iterable[FileId], reached: set[str]) -> Iterator[FileId]:
+    def around(self, named: Iterable[FileId]) -> Iterator[FileId]:
         """Kustomizations outside of the given paths that name one of the named files, nearest first."""
-        seen: set[str] = set(self._given)
+        known: dict[str, tuple[FileId, bytes] | None] = {}
+        taken: set[str] = set()
         for file in named:
-            if file.path in reached:
-                continue
             word = file.path.rpartition("/")[2].encode("utf-8", "surrogateescape")
             folder = FileId(os.path.dirname(file.shown), file.folder, file.root, given=False)
             while within(folder.path, file.root):
-                if folder.path not in seen:
-                    found = self.file_in(folder)
-                    data = None if found is None else read_file(found)
-                    if found is not None and data is not None and word in data:
-                        seen.add(folder.path)
-                        yield found
-                        break
+                if folder.path not in known:
+                    known[folder.path] = None if folder.path in self._given else self._kustomization(folder)
+                found = known[folder.path]
+                if found is not None and word in found[1]:
+                    if folder.path not in taken:
+                        taken.add(folder.path)
+                        yield found[0]
+                    break
                 parent = os.path.dirname(folder.path)
                 if parent == folder.path:
                     break
                 shown = os.path.normpath(os.path.join(folder.shown or ".", ".."))
                 folder = FileId("" if shown == "." else shown, parent, file.root, given=False)
+
+    def _kustomization(self, folder: FileId) -> tuple[FileId, bytes] | None:
+        file = self.file_in(folder)
+        data = None if file is None else read_file(file)
+        return None if file is None or data is None else (file, data)
 
     @staticmethod
     def file_in(folder: FileId) -> FileId | None:

@@ -62,6 +62,7 @@ class Loader:
         self.builds: list[_Composed] = []
         self._by_path: dict[str, _Parsed | None] = {}
         self._waiting: dict[str, tuple[int, Candidate]] = {}
+        self._templates: list[str] = []
         self._opened: set[str] = set()
         """Paths that builds have read since the last reset."""
 
@@ -82,6 +83,11 @@ class Loader:
         self._supporting()
         self._assemble()
         self.loaded.hints.extend(self.discovery.hints)
+        if self._templates:
+            more = f" and {len(self._templates) - 1} more files are" if len(self._templates) > 1 else " is"
+            self.loaded.hints.append(
+                f"{self._templates[0]}{more} not YAML until filled in: pass the outcome, … | gaplint -"
+            )
         return self.loaded
 
     def _assemble(self) -> None:
@@ -126,9 +132,7 @@ class Loader:
         if _is_template(source.text, composed.problems):
             self.loaded.files -= 1
             self.loaded.skip(TEMPLATE)
-            self.loaded.hints.append(
-                f"{candidate.file.shown} is a template: fill it in first and pass the outcome, … | gaplint -"
-            )
+            self._templates.append(candidate.file.shown)
             return None
         parsed = _Parsed(candidate.file, order, source, composed.documents, named=candidate.named)
         if candidate.file.given:
@@ -215,7 +219,7 @@ class Loader:
         relevant = kustomizations.relevant()
         for order, candidate in relevant:
             self._parse(candidate, order)
-        around = list(kustomizations.around(named, set()))
+        around = list(kustomizations.around(named))
         if not relevant and not around:
             return
         from kube_gaplint.bundle.kustomize import Builder
