@@ -6,7 +6,7 @@ The ids of the rows name the section of the facts on Kubernetes objects that the
 from __future__ import annotations
 
 import pytest
-from job_samples import gpu_pod, layers, plain, role, workload
+from job_samples import gpu_pod, layers, main, plain, role, workload
 
 from kube_gaplint.model.workload import Workload
 
@@ -66,3 +66,17 @@ def test_mpi_operator_sets_the_dns_policy_on_the_hosts_network() -> None:  # C2
     found = mpi("v2beta1", launcher_pod=gpu_pod("[mpirun, python, train.py]", hostNetwork="true"))
     assert plain(role(found, "Launcher").pod.fields["dnsPolicy"]) == "ClusterFirstWithHostNet"
     assert plain(role(found, "Worker").pod.fields["dnsPolicy"]) == "ClusterFirst"
+
+
+@pytest.mark.parametrize(("version", "program"), [("v2beta1", "sshd"), ("v1", "sleep")])
+def test_workers_without_a_command_wait_for_mpirun(version: str, program: str) -> None:
+    found = workload(
+        f"apiVersion: kubeflow.org/{version}\nkind: MPIJob\nmetadata: {{name: j}}\nspec:\n  mpiReplicaSpecs:\n"
+        "    Launcher: {template: {spec: {containers: [{name: l, image: i, command: [mpirun, python, train.py]}]}}}\n"
+        "    Worker: {replicas: 2, template: {spec: {containers: [{name: w, image: i, "
+        "resources: {limits: {nvidia.com/gpu: 8}}}]}}}\n"
+    )
+    container = main(found, "Worker")
+    assert [command.name for command in container.commands] == [program]
+    assert not container.entrypoint_unknown
+    assert found.classified.purpose == "training"

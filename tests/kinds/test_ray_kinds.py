@@ -6,7 +6,7 @@ The ids of the rows name the section of the facts on Kubernetes objects that the
 from __future__ import annotations
 
 import pytest
-from job_samples import UNKNOWN, gpu_pod, layers, plain, role, workload
+from job_samples import UNKNOWN, gpu_pod, layers, main, plain, role, workload
 
 from kube_gaplint.model.workload import Workload
 
@@ -100,3 +100,8 @@ def test_ray_service_serves() -> None:
         f"    headGroupSpec: {{template: {gpu_pod('[]')}}}\n"
     )
     assert found.classified.purpose == "inference"
+
+
+def test_ray_starts_in_groups_without_a_command() -> None:
+    found = ray_job()
+    assert [command.name for command in main(found, "head").commands] == ["ray"]

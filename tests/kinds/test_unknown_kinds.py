@@ -6,8 +6,11 @@ The ids of the rows name the section of the facts on Kubernetes objects that the
 from __future__ import annotations
 
 import pytest
-from job_samples import UNKNOWN, gpu_pod, plain, workload, workloads
+from job_samples import UNKNOWN, gpu_pod, plain, profile, workload, workloads
+from node_samples import bundle_of
 
+from kube_gaplint.kinds import build
+from kube_gaplint.kinds.generic import UserKind
 from kube_gaplint.model.setting import Unknown
 
 
@@ -63,3 +66,25 @@ def test_any_shape_is_read(kind: str, spec: str) -> None:
     version, name = kind.split()
     for found in workloads(f"apiVersion: {version}\nkind: {name}\nmetadata: {{name: x}}\n{spec}\n"):
         assert not isinstance(found.restart_budget, Unknown) or found.restart_budget.reason
+
+
+def test_a_kind_of_the_users_own() -> None:
+    text = (
+        "apiVersion: acme.example/v1\nkind: MegaTrain\nmetadata: {name: m}\nspec:\n  groups:\n"
+        f"  - name: ranks\n    size: 4\n    pod: {gpu_pod()}\n  - name: cpu\n    size: 1\n"
+        "    pod: {containers: [{name: c, image: i}]}\n  other: {containers: [{name: x, image: i}]}\n"
+    )
+    own = UserKind("acme.example", "MegaTrain", ("spec.groups.*.pod",), replicas="size")
+    (found,) = build(bundle_of(main=text), profile(), [own]).workloads
+    assert {one.name: plain(one.replicas) for one in found.roles} == {"ranks": 4, "cpu": 1}
+    assert plain(found.restart_budget) == UNKNOWN
+
+
+def test_katib_trials_are_what_they_hold() -> None:
+    found = workload(
+        "apiVersion: kubeflow.org/v1beta1\nkind: Experiment\nmetadata: {name: e}\nspec:\n  trialTemplate:\n"
+        "    trialSpec:\n      apiVersion: batch/v1\n      kind: Job\n"
+        f"      spec: {{backoffLimit: 0, template: {gpu_pod(restartPolicy='Never')}}}\n"
+    )
+    assert found.subject.kind == "Job"
+    assert plain(found.restart_budget) == UNKNOWN

@@ -6,7 +6,7 @@ The ids of the rows name the section of the facts on Kubernetes objects that the
 from __future__ import annotations
 
 import pytest
-from job_samples import UNKNOWN, gpu_pod, layers, main, plain, workload
+from job_samples import ENDLESS, UNKNOWN, gpu_pod, layers, main, plain, workload
 
 
 @pytest.mark.parametrize(
@@ -69,3 +69,25 @@ def test_run_ai_is_read_shallowly() -> None:  # A12
     assert plain(container.environment.get("NCCL_DEBUG")) == "INFO"
     assert plain(found.restart_budget) == UNKNOWN
     assert found.roles[0].pod.overrides_unknown
+
+
+@pytest.mark.parametrize(
+    ("annotations", "expected"),
+    [
+        (
+            "sagemaker.amazonaws.com/enable-job-auto-resume: 'true', sagemaker.amazonaws.com/job-max-retry-count: '2'",
+            [("HyperPod", "workload", 2, "n"), ("training operator", "pod", ENDLESS, "efn")],
+        ),
+        (
+            "sagemaker.amazonaws.com/enable-job-auto-resume: 'true'",
+            [("HyperPod", "workload", UNKNOWN, "n"), ("training operator", "pod", ENDLESS, "efn")],
+        ),
+        ("sagemaker.amazonaws.com/enable-job-auto-resume: 'false'", [("training operator", "pod", ENDLESS, "efn")]),
+    ],
+)
+def test_hyperpod_resumes_jobs_by_annotation(annotations: str, expected: list[object]) -> None:  # A11, older path
+    found = workload(
+        f"apiVersion: kubeflow.org/v1\nkind: PyTorchJob\nmetadata: {{name: h, annotations: {{{annotations}}}}}\n"
+        f"spec: {{pytorchReplicaSpecs: {{Worker: {{replicas: 2, template: {gpu_pod()}}}}}}}\n"
+    )
+    assert layers(found) == expected

@@ -145,6 +145,8 @@ WRAPPERS = (
         tuple(("spec", "workflowSpec", *path[1:]) for path in _ARGO_PATHS),
         as_text=True,
     ),
+    Wrapper("kubeflow.org", frozenset({"Experiment"}), (("spec", "trialTemplate", "trialSpec"),)),  # Katib
+    Wrapper("kubeflow.org", frozenset({"Trial"}), (("spec", "runSpec"),)),
     Wrapper("template.openshift.io", frozenset({"Template"}), (("objects", "*"),), transparent=True),
     Wrapper("work.open-cluster-management.io", frozenset({"ManifestWork"}), (("spec", "workload", "manifests", "*"),)),
     Wrapper("kubernetes.crossplane.io", frozenset({"Object"}), (("spec", "forProvider", "manifest"),)),

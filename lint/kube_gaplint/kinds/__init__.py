@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from itertools import chain
@@ -18,6 +18,7 @@ from kube_gaplint.model.workload import Workload
 if TYPE_CHECKING:
     from kube_gaplint.bundle.bundle import Bundle
     from kube_gaplint.bundle.objects import KubeObject
+    from kube_gaplint.kinds.generic import UserKind
 
 # API group and kind to the module here that reads it. A group of "*" stands for any.
 ADAPTERS: dict[tuple[str, str], str] = {
@@ -86,15 +87,16 @@ class Model:
             self.workloads.append(view)
 
 
-def build(bundle: Bundle, profile: Profile) -> Model:
-    """The typed views over everything in a bundle."""
+def build(bundle: Bundle, profile: Profile, user_kinds: Sequence[UserKind] = ()) -> Model:
+    """The typed views over everything in a bundle. `user_kinds` are kinds from the configuration."""
     from kube_gaplint.kinds.finish import finish
     from kube_gaplint.kinds.node_table import file_views, link
     from kube_gaplint.kinds.surroundings import Around
 
     model = Model()
     around = Around(bundle, profile)
-    of_objects = ((view, item) for item in bundle.objects for view in views_of(item, bundle, profile))
+    shown = {(one.group, one.kind): one for one in user_kinds}
+    of_objects = ((view, item) for item in bundle.objects for view in views_of(item, bundle, profile, shown))
     of_files = ((view, None) for view in file_views(bundle, profile))
     for view, item in chain(of_objects, of_files):
         if isinstance(view, Workload):
@@ -110,11 +112,18 @@ def build(bundle: Bundle, profile: Profile) -> Model:
     return model
 
 
-def views_of(item: KubeObject, bundle: Bundle, profile: Profile) -> Iterable[object]:
+def views_of(
+    item: KubeObject, bundle: Bundle, profile: Profile, user_kinds: Mapping[tuple[str, str], UserKind] | None = None
+) -> Iterable[object]:
     """What one object is to the rules; nothing for kinds that say nothing of jobs and nodes."""
     from kube_gaplint.kinds import node_table
 
     of_nodes = node_table.node_views(item, bundle, profile)
+    user_kind = (user_kinds or {}).get((item.group, item.kind))
+    if user_kind is not None:
+        from kube_gaplint.kinds import generic
+
+        return chain(generic.adapt(item, bundle, profile, user_kind), of_nodes)
     module = ADAPTERS.get((item.group, item.kind))
     if module is None:
         if item.group in _NOT_SEARCHED or node_table.known(item):

@@ -8,6 +8,7 @@ the template itself says is judged.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from kube_gaplint.bundle.bundle import Bundle
 from kube_gaplint.bundle.objects import KubeObject
@@ -29,33 +30,50 @@ _MOST_TEMPLATES = 50
 NO_WORKLOADS = frozenset({
     "CustomResourceDefinition", "ConfigMap", "Secret", "PodTemplate", "Kustomization", "Component", "Application",
     "ApplicationSet", "HelmRelease", "HelmChart", "ClusterPolicy", "NicClusterPolicy", "NVIDIADriver", "List",
-    "ValidatingAdmissionPolicy", "MutatingAdmissionPolicy", "ConstraintTemplate", "Policy", "AppWrapper", "Workload",
-    "PodGroup", "ClusterQueue", "LocalQueue", "ResourceFlavor", "NodePool", "EC2NodeClass", "NodeSet", "SlurmCluster",
-    "Controller", "LoginSet", "Accounting", "RestApi", "Prometheus", "Alertmanager", "PodMonitor", "ServiceMonitor",
-    "KubeadmConfig", "KubeadmConfigTemplate", "MachineConfig", "DaemonSet", "ClusterServiceVersion", "Plan", "Model",
-    "NodeConfigurator", "ActiveCheck", "JailedConfig", "Template", "ManifestWork", "Object", "PrometheusRule",
+    "ValidatingAdmissionPolicy", "MutatingAdmissionPolicy", "ConstraintTemplate", "Policy", "AppWrapper",
+    "Workload", "PodGroup", "ClusterQueue", "LocalQueue", "ResourceFlavor", "NodePool", "EC2NodeClass", "NodeSet",
+    "SlurmCluster", "Controller", "LoginSet", "Accounting", "RestApi", "Prometheus", "Alertmanager", "PodMonitor",
+    "ServiceMonitor", "KubeadmConfig", "KubeadmConfigTemplate", "MachineConfig", "DaemonSet",
+    "ClusterServiceVersion", "Plan", "Model", "Experiment", "Trial", "NodeConfigurator", "ActiveCheck",
+    "JailedConfig", "Template", "ManifestWork", "Object", "PrometheusRule",
 })  # fmt: skip
 
 
-def adapt(item: KubeObject, bundle: Bundle, profile: Profile) -> Iterator[Workload]:
-    if item.kind in NO_WORKLOADS:
+@dataclass(frozen=True, slots=True)
+class UserKind:
+    """A kind of the user's own, from the configuration: where its pod templates stand.
+
+    Paths are dotted from the object, with `*` for every element of a list or value of a mapping
+    (`spec.groups.*.podTemplate`). `replicas` is the name of the count beside a template.
+    """
+
+    group: str
+    kind: str
+    pod_templates: tuple[str, ...]
+    replicas: str = "replicas"
+
+
+def adapt(item: KubeObject, bundle: Bundle, profile: Profile, user_kind: UserKind | None = None) -> Iterator[Workload]:
+    """The workload in an object of an unknown kind, or in one whose templates the user has shown."""
+    if user_kind is None and item.kind in NO_WORKLOADS:
         return
     context = Context(bundle, item, profile)
-    found = pod_templates(context.root.at("spec"))
+    found = pod_templates(context.root.at("spec")) if user_kind is None else _shown(context.root, user_kind)
     if not found:
         return
     unseen = f"what {item.kind} does with its pods is not known"
     roles = []
     for path, template, holder in found:
-        replicas: Setting[int] = holder.integer("replicas")
+        replicas: Setting[int] = holder.integer("replicas" if user_kind is None else user_kind.replicas)
         if not isinstance(replicas, Set):
             replicas = Unknown(f"how many pods {item.kind} makes is not known", template.origin)
         restart = template.string("spec", "restartPolicy")
         if not isinstance(restart, Set):
             restart = Unknown(unseen, template.origin)
         making = Making(restart_policy=restart, unseen=unseen)
-        roles.append(Role(path.rpartition(".")[2], template.origin, read_pod(template, context, making), replicas))
-    if not any(container.accelerators for role in roles for container in role.pod.containers):
+        name = holder.text("name") or path.rpartition(".")[2]
+        roles.append(Role(name, template.origin, read_pod(template, context, making), replicas))
+    if user_kind is None and not any(container.accelerators for role in roles for container in role.pod.containers):
         return
     origin = context.origin
     layer = RestartLayer(item.kind, "workload", Unknown(unseen, origin), origin)
@@ -67,6 +85,30 @@ def adapt(item: KubeObject, bundle: Bundle, profile: Profile) -> Iterator[Worklo
         gang=Unknown(unseen, origin),
         elastic=Unknown(unseen, origin),
     )
+
+
+def _shown(root: Part, user_kind: UserKind) -> list[tuple[str, Part, Part]]:
+    """The pod templates at the paths of a user's kind."""
+    found: list[tuple[str, Part, Part]] = []
+    for path in user_kind.pod_templates:
+        parts: list[tuple[str, Part, Part]] = [("", root, root)]
+        for step in path.split("."):
+            below: list[tuple[str, Part, Part]] = []
+            for name, part, _ in parts:
+                if step != "*":
+                    below.append((f"{name}.{step}", part.at(step), part))
+                    continue
+                below.extend((f"{name}.{key}", child, part) for key, child in part.entries())
+                below.extend(
+                    (f"{name}.{child.text('name') or index}", child, part) for index, child in enumerate(part.items())
+                )
+            parts = below[:_MOST_TEMPLATES]
+        for name, part, holder in parts:
+            if _is_pod_spec(part.at("spec")):
+                found.append((name, part, holder))
+            elif _is_pod_spec(part):
+                found.append((name, _as_template(part), holder))
+    return found
 
 
 def pod_templates(root: Part) -> list[tuple[str, Part, Part]]:

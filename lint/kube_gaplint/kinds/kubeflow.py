@@ -66,7 +66,8 @@ def read(context: Context, kind: Kind) -> Workload:
     roles = []
     for name, replica in specs.entries():
         restart = replica.string("restartPolicy", default=kind.restart_default, note=OPERATOR)
-        making = Making(restart_policy=_of_pods(restart), variables=injected.variables(name))
+        waits = ("sleep", "365d") if context.object.kind == "MPIJob" and name == "Worker" else ()
+        making = Making(restart_policy=_of_pods(restart), variables=injected.variables(name), command=waits)
         roles.append(
             Role(
                 name=name,

@@ -59,7 +59,7 @@ def _read(context: Context) -> Workload:
             Role(
                 name=name,
                 origin=replica.origin,
-                pod=read_pod(replica.at("template"), context, _making(replica.at("template"), restart)),
+                pod=read_pod(replica.at("template"), context, _making(name, replica.at("template"), restart)),
                 replicas=replicas,
                 trains=name != LAUNCHER or (isinstance(as_worker, Set) and as_worker.value),
                 fields=fields_of(replica, {"restartPolicy": restart, "replicas": text_setting(replicas)}),
@@ -91,13 +91,14 @@ def _read(context: Context) -> Workload:
     )
 
 
-def _making(template: Part, restart: Setting[str]) -> Making:
-    """The operator sets dnsPolicy for roles on the host's network. (mpi_job_controller.go newWorker, newLauncher)"""
+def _making(name: str, template: Part, restart: Setting[str]) -> Making:
+    """The operator sets dnsPolicy for roles on the host's network, and lets workers wait for mpirun.
+    (mpi_job_controller.go newWorker, newLauncher)"""
     host = template.boolean("spec", "hostNetwork")
     dns: dict[str, Setting[str]] = {}
     if isinstance(host, Set) and host.value:
         dns["dnsPolicy"] = Set("ClusterFirstWithHostNet", Origin(template.place, "injected", "the mpi-operator"))
-    return Making(restart_policy=restart, fields=dns)
+    return Making(restart_policy=restart, fields=dns, command=("/usr/sbin/sshd", "-De") if name == WORKER else ())
 
 
 def _launcher_alone(roles: list[Role]) -> None:

@@ -38,6 +38,13 @@ def outer_layers(
         layers.append(
             RestartLayer(name, "workload", Unknown(f"{name} retries it by settings of its own", origin), origin)
         )
+    resume = annotations.get("sagemaker.amazonaws.com/enable-job-auto-resume")
+    if isinstance(resume, Set) and resume.value == "true":
+        limit = context.root.integer("metadata", "annotations", "sagemaker.amazonaws.com/job-max-retry-count")
+        if isinstance(limit, Absent):
+            limit = Unknown("how often HyperPod resumes the job is not written", resume.origin)
+        note = "a job on a faulty node is restarted"
+        layers.append(RestartLayer("HyperPod", "workload", limit, resume.origin, frozenset({"node-loss"}), note))
     queue = labels.get("kueue.x-k8s.io/queue-name")
     if queue is not None and not isinstance(queue, Absent):
         layers.append(_kueue(queue.origin or context.origin))

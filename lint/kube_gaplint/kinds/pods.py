@@ -40,7 +40,8 @@ class Making:
     template has none. `variables` are injected into every container. `fields` are pod fields with the value that the
     controller gives them where the template has none. `claims`: claim templates by volume name. `volumes` and
     `mounts` are added to every container. `shm_note`: who mounts a memory-backed /dev/shm into the first container.
-    `unseen`: why more may come from somewhere.
+    `command`: what the first container runs where the template says nothing. `unseen`: why more may come from
+    somewhere.
     """
 
     restart_policy: Setting[str] | None = None
@@ -52,6 +53,7 @@ class Making:
     volumes: tuple[Volume, ...] = ()
     mounts: tuple[Mount, ...] = ()
     shm_note: str = ""
+    command: tuple[str, ...] = ()
     unseen: str = ""
 
 
@@ -183,6 +185,8 @@ class _ContainerReader:
         files = files_in(spec, mounts, self.context, part.text("workingDir") or "")
         command, args = part.at("command"), part.at("args")
         words = _words(command, environment), _words(args, environment)
+        if first and self.making.command and command.state is False and args.state is False:
+            words = tuple(Word((text,), part.place) for text in self.making.command), ()
         requests, limits = part.texts("resources", "requests"), part.texts("resources", "limits")
         host_network = spec.boolean("hostNetwork")
         container = Container(

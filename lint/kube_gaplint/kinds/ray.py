@@ -87,7 +87,7 @@ def _roles(cluster: Part, context: Context, spec: Part) -> list[Role]:
     head = cluster.at("headGroupSpec")
     variables = _variables(cluster)
     if head.present:
-        making = Making(variables=variables, shm_note="KubeRay")
+        making = Making(variables=variables, shm_note="KubeRay", command=("ray", "start", "--head"))
         if spec.text("submissionMode") == "SidecarMode":
             never = Set("Never", Origin(spec.place, "injected", "KubeRay, for SidecarMode"))
             making = replace(making, restart_policy=never)
@@ -95,7 +95,8 @@ def _roles(cluster: Part, context: Context, spec: Part) -> list[Role]:
         one = Set(1, Origin(head.place, "derived"))
         roles.append(Role("head", head.origin, pod, one, fields=fields_of(head)))
     for group in cluster.at("workerGroupSpecs").items():
-        pod = read_pod(group.at("template"), context, Making(variables=variables, shm_note="KubeRay"))
+        making = Making(variables=variables, shm_note="KubeRay", command=("ray", "start"))
+        pod = read_pod(group.at("template"), context, making)
         name = group.text("groupName") or "workers"
         roles.append(Role(name, group.origin, pod, _replicas(group, cluster), fields=fields_of(group, _bounds(group))))
     return roles
