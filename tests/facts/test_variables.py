@@ -14,6 +14,7 @@ from kube_gaplint.facts.variables import (
     edit_distance,
     exists,
     is_ours,
+    is_private,
     nearest,
     reading,
     stoi,
@@ -132,6 +133,30 @@ def test_near_names(name: str, meant: str | None) -> None:
 def test_a_real_name_is_near_to_none(name: str) -> None:
     assert exists(name)
     assert nearest(name) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "private"),
+    [
+        ("NCCL_CONTAINER", True),
+        ("NCCL_JOB_ID", True),
+        ("NCCL_WAIT_MINUTES", True),
+        ("NCCL_SEED", True),
+        ("NCCL_SOCKET_BUFFER_SIZE", False),
+        ("NCCL_MAX_RETRIES", False),
+        ("NCCL_ENABLE_TIMEOUT", False),
+        ("NCCL_SOKCET_BUFFER_SIZE", False),
+        ("TORCH_NCCL_MONITORING_SEC", False),
+    ],
+)
+def test_names_that_are_likely_the_users_own(name: str, private: bool) -> None:
+    assert not exists(name)
+    assert is_private(name) is private
+
+
+@pytest.mark.parametrize("name", REAL)
+def test_no_real_name_is_private(name: str) -> None:
+    assert not is_private(name)
 
 
 def test_invented_names_say_what_to_use() -> None:

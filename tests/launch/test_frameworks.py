@@ -51,6 +51,9 @@ def name(text: str, look_up: dict[str, str] | None = None, **variables: str) -> 
     ("text", "expected"),
     [
         ("torchrun pretrain_gpt.py --save /x", "megatron"),
+        ("torchrun pretrain_gpt.py --save /x --deepspeed --deepspeed_config d.json", "megatron-deepspeed"),
+        ("deepspeed pretrain_gpt.py --train-iters 5 --num-layers 2 --hidden-size 8 --deepspeed", "megatron-deepspeed"),
+        ("python /workspace/bionemo2/esm2/train_esm2.py --tensor-model-parallel-size 1 --micro-batch-size 2", "nemo2"),
         ("python /opt/Megatron-LM/pretrain_t5.py", "megatron"),
         ("python train.py --tensor-model-parallel-size 2 --train-iters 5", "megatron"),
         ("python train.py --train-samples 5 --global-batch-size 2 --save-interval 3", "megatron"),
@@ -622,3 +625,14 @@ def test_timeout_by_convention(option: str, seconds: object) -> None:
 def test_every_timeout_option_says_how_it_is_set() -> None:
     for row in FRAMEWORKS:
         assert bool(row.timeout.amounts) == bool(row.timeout.how), row.name
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("torchrun pretrain_gpt.py --train-iters 5 --num-layers 2", 600.0),
+        ("torchrun pretrain_gpt.py --train-iters 5 --num-layers 2 --deepspeed", 1800.0),
+    ],
+)
+def test_timeout_of_megatron_with_and_without_deepspeed(text: str, seconds: float) -> None:
+    assert value(read(text).settings.timeout) == seconds

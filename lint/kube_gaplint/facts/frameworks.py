@@ -28,7 +28,7 @@ everything that could set the key was seen.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 
 Unit: TypeAlias = Literal[
@@ -177,6 +177,8 @@ class Recognition:
     """Names of Python calls in a visible script."""
     variables: tuple[str, ...] = ()
     """Environment variables, `*` for any text."""
+    only_with: tuple[str, ...] = ()
+    """Options of which one must be given beside the sign."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -220,6 +222,8 @@ class FrameworkFacts:
     extra_defaults: Mapping[str, str] = field(default_factory=dict)
     calls: tuple[str, ...] = ()
     """Python calls whose keywords are the framework's options under their plain names."""
+    least_torch: tuple[int, ...] = ()
+    """The oldest torch that any release of it runs with; empty where that was not looked up."""
 
 
 _HF_EXTRA: Mapping[str, tuple[str, ...]] = {
@@ -251,77 +255,95 @@ _MEGATRON_EXTRA: Mapping[str, tuple[str, ...]] = {
     "exit-on-missing-checkpoint": ("exit-on-missing-checkpoint",),
 }
 
-FRAMEWORKS: tuple[FrameworkFacts, ...] = (
-    FrameworkFacts(
-        name="megatron",
-        title="Megatron-LM",
-        source="NVIDIA/Megatron-LM megatron/training/arguments.py core_v0.8.0 to v0.15.0, config/*.py @d98e8a64; "
-        "Megatron-DeepSpeed's fork keeps these names",
-        recognition=Recognition(
-            scripts=(
-                "pretrain_gpt.py", "pretrain_bert.py", "pretrain_t5.py", "pretrain_ict.py", "pretrain_mamba.py",
-                "pretrain_vlm.py", "pretrain_retro.py", "pretrain_vision_*.py", "pretrain_gpt_single_node.py",
-                "pretrain_gpt_core.py", "pretrain_hybrid.py",
-            ),
-            modules=("pretrain_gpt", "pretrain_bert", "pretrain_t5"),
-            options=(
-                ("tensor-model-parallel-size", "train-iters"),
-                ("tensor-model-parallel-size", "train-samples"),
-                ("tensor-model-parallel-size", "micro-batch-size"),
-                ("train-iters", "num-layers", "hidden-size"),
-                ("train-samples", "num-layers", "hidden-size"),
-                ("train-iters", "global-batch-size", "save-interval"),
-                ("train-samples", "global-batch-size", "save-interval"),
-            ),
-            imports=("megatron",),
+_MEGATRON = FrameworkFacts(
+    name="megatron",
+    title="Megatron-LM",
+    source="NVIDIA/Megatron-LM megatron/training/arguments.py core_v0.8.0 to v0.15.0, config/*.py @d98e8a64; "
+    "Megatron-DeepSpeed's fork keeps these names",
+    recognition=Recognition(
+        scripts=(
+            "pretrain_gpt.py", "pretrain_bert.py", "pretrain_t5.py", "pretrain_ict.py", "pretrain_mamba.py",
+            "pretrain_vlm.py", "pretrain_retro.py", "pretrain_vision_*.py", "pretrain_gpt_single_node.py",
+            "pretrain_gpt_core.py", "pretrain_hybrid.py",
         ),
-        config=ConfigSource(options=("yaml-cfg",)),
-        flags="bf16 fp16 async-save use-distributed-optimizer overlap-grad-reduce overlap-param-gather "
-        "exit-signal-handler exit-on-missing-checkpoint no-load-optim no-load-rng no-save-optim no-save-rng finetune "
-        "sequence-parallel swiglu disable-bias-linear use-flash-attn recompute-activations checkpoint-activations "
-        "use-mcore-models use-dist-ckpt ckpt-fully-parallel-save ckpt-fully-parallel-load replication "
-        "inprocess-restart enable-ft-package calc-ft-timeouts untie-embeddings-and-output-weights "
-        "use-rotary-position-embeddings group-query-attention no-masked-softmax-fusion no-bias-gelu-fusion "
-        "no-bias-dropout-fusion no-gradient-accumulation-fusion no-position-embedding log-throughput log-params-norm "
-        "log-num-zeros-in-grad log-timers-to-tensorboard log-validation-ppl-to-tensorboard "
-        "log-batch-size-to-tensorboard log-memory-to-tensorboard "
-        "use-checkpoint-args no-initialization override-opt_param-scheduler use-checkpoint-opt_param-scheduler "
-        "deepspeed deepspeed-activation-checkpointing no-pipeline-parallel cpu-optimizer mock-data manual-gc "
-        "distribute-saved-activations moe-grouped-gemm moe-permute-fusion overlap-p2p-communication "
-        "apply-layernorm-1p no-create-attention-mask-in-dataloader attention-softmax-in-fp32 tp-comm-overlap "
-        "use-torch-fsdp2 no-async-tensor-model-parallel-allreduce no-rope-fusion accumulate-allreduce-grads-in-fp32 "
-        "auto-detect-ckpt-format use-precision-aware-optimizer skip-train eod-mask-loss reset-position-ids "
-        "reset-attention-mask test-mode use-cpu-initialization embed-layernorm sync-tp-duplicated-parameters",
-        save_path=(_path("save"),),
-        interval=(Amount(("save-interval", "persistent-save-interval"), "steps"),),
-        needs=("path", "interval"),
-        total=(
-            Amount(("train-iters",), "steps"),
-            Amount(("train-samples",), "samples"),
-            Amount(("train-tokens",), "tokens"),
+        modules=("pretrain_gpt", "pretrain_bert", "pretrain_t5"),
+        options=(
+            ("tensor-model-parallel-size", "train-iters"),
+            ("tensor-model-parallel-size", "train-samples"),
+            ("tensor-model-parallel-size", "micro-batch-size"),
+            ("train-iters", "num-layers", "hidden-size"),
+            ("train-samples", "num-layers", "hidden-size"),
+            ("train-iters", "global-batch-size", "save-interval"),
+            ("train-samples", "global-batch-size", "save-interval"),
         ),
-        retention=(Amount(("most-recent-k",), "steps"),),
-        retention_other=("save-retain-interval",),
-        resume=Resume("same-path", ("load",), note="Megatron loads only what --load names"),
-        timeout=Timeout(
-            (
-                Amount(("distributed-timeout-seconds-after-init",), "seconds"),
-                Amount(("distributed-timeout-minutes",), "minutes"),
-            ),
-            600.0,
-            "--distributed-timeout-minutes 10",
-            "--distributed-timeout-minutes",
-        ),
-        asynchronous=Switch(("async-save",)),
-        in_memory=(
-            Switch(("non-persistent-ckpt-type",), off=("global", "none", "null", "")),
-            Switch(("replication",)),
-        ),
-        signal_save=Switch(("exit-signal-handler",), note="SIGTERM ends the run without a checkpoint"),
-        exit_after=(Amount(("exit-duration-in-mins",), "minutes"),),
-        samples_per_step=("global-batch-size",),
-        extra=_MEGATRON_EXTRA,
+        imports=("megatron",),
     ),
+    config=ConfigSource(options=("yaml-cfg",)),
+    flags="bf16 fp16 async-save use-distributed-optimizer overlap-grad-reduce overlap-param-gather "
+    "exit-signal-handler exit-on-missing-checkpoint no-load-optim no-load-rng no-save-optim no-save-rng finetune "
+    "sequence-parallel swiglu disable-bias-linear use-flash-attn recompute-activations checkpoint-activations "
+    "use-mcore-models use-dist-ckpt ckpt-fully-parallel-save ckpt-fully-parallel-load replication "
+    "inprocess-restart enable-ft-package calc-ft-timeouts untie-embeddings-and-output-weights "
+    "use-rotary-position-embeddings group-query-attention no-masked-softmax-fusion no-bias-gelu-fusion "
+    "no-bias-dropout-fusion no-gradient-accumulation-fusion no-position-embedding log-throughput log-params-norm "
+    "log-num-zeros-in-grad log-timers-to-tensorboard log-validation-ppl-to-tensorboard "
+    "log-batch-size-to-tensorboard log-memory-to-tensorboard "
+    "use-checkpoint-args no-initialization override-opt_param-scheduler use-checkpoint-opt_param-scheduler "
+    "deepspeed deepspeed-activation-checkpointing no-pipeline-parallel cpu-optimizer mock-data manual-gc "
+    "distribute-saved-activations moe-grouped-gemm moe-permute-fusion overlap-p2p-communication "
+    "apply-layernorm-1p no-create-attention-mask-in-dataloader attention-softmax-in-fp32 tp-comm-overlap "
+    "use-torch-fsdp2 no-async-tensor-model-parallel-allreduce no-rope-fusion accumulate-allreduce-grads-in-fp32 "
+    "auto-detect-ckpt-format use-precision-aware-optimizer skip-train eod-mask-loss reset-position-ids "
+    "reset-attention-mask test-mode use-cpu-initialization embed-layernorm sync-tp-duplicated-parameters",
+    save_path=(_path("save"),),
+    interval=(Amount(("save-interval", "persistent-save-interval"), "steps"),),
+    needs=("path", "interval"),
+    total=(
+        Amount(("train-iters",), "steps"),
+        Amount(("train-samples",), "samples"),
+        Amount(("train-tokens",), "tokens"),
+    ),
+    retention=(Amount(("most-recent-k",), "steps"),),
+    retention_other=("save-retain-interval",),
+    resume=Resume("same-path", ("load",), note="Megatron loads only what --load names"),
+    timeout=Timeout(
+        (
+            Amount(("distributed-timeout-seconds-after-init",), "seconds"),
+            Amount(("distributed-timeout-minutes",), "minutes"),
+        ),
+        600.0,
+        "--distributed-timeout-minutes 10",
+        "--distributed-timeout-minutes",
+    ),
+    asynchronous=Switch(("async-save",)),
+    in_memory=(
+        Switch(("non-persistent-ckpt-type",), off=("global", "none", "null", "")),
+        Switch(("replication",)),
+    ),
+    signal_save=Switch(("exit-signal-handler",), note="SIGTERM ends the run without a checkpoint"),
+    exit_after=(Amount(("exit-duration-in-mins",), "minutes"),),
+    samples_per_step=("global-batch-size",),
+    extra=_MEGATRON_EXTRA,
+)  # fmt: skip
+
+_MEGATRON_DEEPSPEED = replace(
+    _MEGATRON,
+    name="megatron-deepspeed",
+    title="Megatron-DeepSpeed",
+    source="microsoft/Megatron-DeepSpeed megatron/initialize.py (deepspeed.init_distributed), otherwise as Megatron-LM",
+    recognition=replace(_MEGATRON.recognition, only_with=("deepspeed", "deepspeed-config", "deepspeed_config")),
+    timeout=Timeout(
+        (Amount(("$DEEPSPEED_TIMEOUT",), "minutes"),),
+        1800.0,
+        "DeepSpeed's 30 minutes",
+        "the variable DEEPSPEED_TIMEOUT, in minutes",
+    ),
+)
+"""With DeepSpeed it is DeepSpeed that makes the process group."""
+
+FRAMEWORKS: tuple[FrameworkFacts, ...] = (
+    _MEGATRON_DEEPSPEED,
+    _MEGATRON,
     FrameworkFacts(
         name="llama-factory",
         title="LLaMA-Factory",
@@ -417,6 +439,7 @@ FRAMEWORKS: tuple[FrameworkFacts, ...] = (
         title="torchtitan",
         source="pytorch/torchtitan job_config.py v0.1.0 to v0.2.2, config/configs.py and "
         "components/checkpointer/base.py @b5bcd76c",
+        least_torch=(2, 3),
         recognition=Recognition(
             modules=("torchtitan*",),
             paths=("*torchtitan/train.py", "*torchtitan/*/train.py"),
@@ -460,6 +483,7 @@ FRAMEWORKS: tuple[FrameworkFacts, ...] = (
         name="torchtune",
         title="torchtune",
         source="meta-pytorch/torchtune recipes/full_finetune_distributed.py @bd2a0fc7",
+        least_torch=(2, 2),
         recognition=Recognition(
             launchers=("torchtune",),
             modules=("torchtune*", "recipes.*"),
@@ -479,6 +503,7 @@ FRAMEWORKS: tuple[FrameworkFacts, ...] = (
         name="litgpt",
         title="LitGPT",
         source="Lightning-AI/litgpt litgpt/args.py:11, litgpt/pretrain.py:54 @26857050",
+        least_torch=(2, 1),
         recognition=Recognition(
             launchers=("litgpt",), modules=("litgpt*",), paths=("*litgpt/pretrain.py", "*litgpt/finetune/*.py")
         ),
@@ -582,9 +607,10 @@ FRAMEWORKS: tuple[FrameworkFacts, ...] = (
         title="NeMo 2",
         source="NVIDIA-NeMo/NeMo nemo/lightning/run/plugins.py:107-110, pytorch/callbacks/model_checkpoint.py:79-89, "
         "resume.py:92-94, strategies/megatron_strategy.py:605 @8cfedd72",
+        least_torch=(2, 2),
         recognition=Recognition(
             launchers=("nemo",),
-            paths=("*NeMo/scripts/llm/*.py", "*nemo/collections/llm/*"),
+            paths=("*NeMo/scripts/llm/*.py", "*nemo/collections/llm/*", "*/bionemo2/*", "*/bionemo-*/*"),
             modules=("nemo.collections.llm*", "nemo_run*"),
             options=(("recipe",), ("factory",)),
             imports=("nemo.lightning", "nemo.collections.llm", "nemo_run"),
@@ -681,6 +707,7 @@ FRAMEWORKS: tuple[FrameworkFacts, ...] = (
         name="verl",
         title="verl",
         source="volcengine/verl verl/trainer/config/ppo_trainer.yaml, sft_trainer.yaml",
+        least_torch=(2, 3),
         recognition=Recognition(modules=("verl.trainer.*",), paths=("*verl/trainer/*.py",)),
         config=ConfigSource(options=("config-path",), name_option="config-name"),
         save_path=(PathOf((("trainer.default-local-dir", "checkpoints"),)),),

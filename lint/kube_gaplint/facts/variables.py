@@ -135,6 +135,27 @@ def exists(name: str) -> bool:
 
 
 @cache
+def _vocabulary() -> frozenset[str]:
+    """All words in the names of NCCL's and torch's variables, and in those that were made up for them."""
+    rows = (row for row in _table()[0].values() if row.owner in {"nccl", "torch", "invented"})
+    return frozenset(word for row in rows for word in row.name.split("_") if word)
+
+
+@cache
+def is_private(name: str) -> bool:
+    """Whether a name that nobody reads is likely the user's own: it holds a word that no variable of NCCL's or torch's
+    has, not even with a typing error (`NCCL_CONTAINER`, `NCCL_JOB_ID`)."""
+    known = _vocabulary()
+    for word in name[:80].split("_"):
+        if not word or word.isdigit() or word in known:
+            continue
+        limit = 0 if len(word) < 6 else 1
+        if not any(edit_distance(word, other, limit) <= limit for other in known):
+            return True
+    return False
+
+
+@cache
 def nearest(name: str) -> Variable | None:
     """The one real variable that a misspelt name surely means; None where there is none, or more than one.
 

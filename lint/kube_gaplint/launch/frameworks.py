@@ -76,7 +76,10 @@ def understand(
         plain_calls=facts.calls if facts is not None else (),
         unseen=_unseen(peeled, facts, options, configs, script),
     )
-    framework = None if found is None else Framework(found[0].name, found[0].title, found[1])
+    framework = None
+    if found is not None:
+        row = found[0]
+        framework = Framework(row.name, row.title, found[1], row.timeout.how, row.least_torch)
     settings = _Reader(look, facts, peeled, torch or Unknown("the torch release is not known")).read()
     return Understood(framework, facts, options, configs, settings)
 
@@ -122,6 +125,9 @@ def recognise(
         return None
     for sign in _SIGNS:
         for row in FRAMEWORKS:
+            needed = row.recognition.only_with
+            if needed and options.find(*needed) is None:
+                continue
             origin = sign(row, seen)
             if origin is not None:
                 return row, origin

@@ -148,13 +148,10 @@ class Framework:
     evidence: Origin
     """What it was recognised by."""
 
-    @property
-    def timeout_option(self) -> str:
-        """How its user sets the process-group timeout; empty where it has no option for that."""
-        from kube_gaplint.facts.frameworks import framework
-
-        facts = framework(self.name)
-        return facts.timeout.how if facts is not None else ""
+    timeout_option: str = ""
+    """How its user sets the process-group timeout; empty where it has no option for that."""
+    least_torch: Release = ()
+    """The oldest torch that it runs with, where that is known."""
 
 
 @dataclass(slots=True, eq=False)
@@ -278,6 +275,16 @@ class TrainingProcess:
             return ""
         number = ".".join(map(str, self.torch.value[:2]))
         return f"a pre-release of torch {number}" if self.torch_is_early else f"torch {number}"
+
+    @property
+    def surely_several(self) -> bool:
+        """Several processes are seen to be started: on several nodes, or by a launcher of several."""
+        if self.workload.multi_node:
+            return True
+        return any(
+            launcher.kind != "python" and not (isinstance(each := launcher.processes_per_node, Set) and each.value <= 1)
+            for launcher in self.launchers
+        )
 
     @property
     def launched_bare(self) -> bool:

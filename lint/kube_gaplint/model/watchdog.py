@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from kube_gaplint.facts import progress
 from kube_gaplint.facts.torch import defaults, names_read
-from kube_gaplint.facts.variables import stoi, torch_flag
+from kube_gaplint.facts.variables import stoi, torch_flag, variable
 from kube_gaplint.model.pod import probe
 from kube_gaplint.model.setting import Absent, Set, Setting
 from kube_gaplint.model.training import Release, TrainingProcess, known_release
@@ -62,6 +62,21 @@ def handling_by_default(process: TrainingProcess) -> bool | None:
         return None
     row = defaults(known_release(process.torch) or ())
     return None if row is None else row.async_error_handling != 0
+
+
+def shows_recent_torch(process: TrainingProcess) -> str:
+    """What gives away that a torch of unknown release has handling on by default; empty where nothing does."""
+    for name in process.environment:
+        row = variable(name)
+        if row is None or row.owner != "torch" or row.first < ON_BY_DEFAULT or name == ASYNC:
+            continue
+        setting = process.environment.variables[name]
+        if setting.origin is not None and setting.origin.written:
+            return f"{name} is set, which torch reads since {'.'.join(map(str, row.first))}"
+    framework = process.framework
+    if framework is not None and framework.least_torch >= ON_BY_DEFAULT:
+        return f"{framework.title} runs with torch {'.'.join(map(str, framework.least_torch))} or later"
+    return ""
 
 
 def waits_blocked(process: TrainingProcess) -> Switch | None:

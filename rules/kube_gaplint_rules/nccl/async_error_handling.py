@@ -6,7 +6,14 @@ from kube_gaplint.findings import Fix, Gap, Related, SetVariable, Severity, give
 from kube_gaplint.model.scale import idle_cost, size
 from kube_gaplint.model.setting import Absent, Origin, Set
 from kube_gaplint.model.training import TrainingProcess
-from kube_gaplint.model.watchdog import ASYNC, Switch, handling_by_default, handling_is_off, switch
+from kube_gaplint.model.watchdog import (
+    ASYNC,
+    Switch,
+    handling_by_default,
+    handling_is_off,
+    shows_recent_torch,
+    switch,
+)
 from kube_gaplint.rule import Context, rule
 
 
@@ -25,7 +32,9 @@ def check(process: TrainingProcess, _context: Context) -> Iterator[Gap]:
     default is 0 or not known. torch up to 2.0 has it off unless torchrun starts the process. Error when it is off;
     warning when it is unset in a bare process of unknown torch; info when torch 2.1+ or torchrun turns it on anyway.
     Before 2.2 the new name alone counts as unset: nothing reads it. A `python`, `srun python` or `mpirun python` is
-    bare; NVIDIA's monthly images hold a torch from before the release that they name, which leaves a doubt at 2.1.
+    bare; NVIDIA's monthly images hold a torch from before the release that they name, which leaves a doubt at 2.1. Info
+    as well for a bare program on one node, which may be a single process, and where another variable or the framework
+    gives a newer torch away.
 
     ## Why it hurts
     BLOOM trained on 384 A100s without it. When a GPU died the other ranks sat in their collective, the job did not
@@ -112,10 +121,14 @@ def _unset(process: TrainingProcess, name: str) -> Iterator[Gap]:
         severity, why = Severity.INFO, f"{shown} turns it on by default"
     elif process.opaque_because or not process.launched_bare:
         severity, why = Severity.INFO, "what the program or its launcher sets is not visible"
+    elif not process.surely_several:
+        severity, why = Severity.INFO, "whether the program starts several processes by itself is not visible"
     elif by_default is not None:
         severity, why = Severity.ERROR, f"{shown} leaves it off"
     elif shown:
         severity, why = Severity.WARNING, f"{shown} may still leave it off"
+    elif recent := shows_recent_torch(process):
+        severity, why = Severity.INFO, f"{recent}, and that has it on by default"
     elif isinstance(process.uses_torch, Set) or process.framework is not None:
         severity, why = Severity.WARNING, "torch up to 2.0 leaves it off, and the release is not known"
     else:

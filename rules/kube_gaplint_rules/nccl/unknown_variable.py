@@ -3,7 +3,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kube_gaplint.facts.frameworks import PLAIN_TIMEOUT
-from kube_gaplint.facts.variables import Variable, edit_distance, exists, is_ours, nearest, reading, variable
+from kube_gaplint.facts.variables import (
+    Variable,
+    edit_distance,
+    exists,
+    is_ours,
+    is_private,
+    nearest,
+    reading,
+    variable,
+)
 from kube_gaplint.findings import Change, Fix, Gap, Related, RemoveEntry, RenameKey, Severity
 from kube_gaplint.model.scale import duration
 from kube_gaplint.model.setting import Set
@@ -35,7 +44,8 @@ def check(workload: Workload, _context: Context) -> Iterator[Gap]:
     (1.7 to 2.14), and names with another beginning that are set in the same belief (`TORCH_DISTRIBUTED_TIMEOUT`). It
     looks wherever a variable is written: `env`, a ConfigMap behind `envFrom`, `export`, `mpirun -x`, `srun --export`.
     Names of plugins and images (`NCCL_FASTRAK_…`, `NCCL_VERSION`) are known, and a name that a visible script, program
-    or `$(NAME)` uses is the user's own. Info outside of training on several GPUs.
+    or `$(NAME)` uses is the user's own. Info outside of training on several GPUs, and for a name with a word that no
+    real one has (`NCCL_CONTAINER`): that is likely your own.
 
     ## Why it hurts
     NCCL and torch say nothing about a name that they do not know, so the setting is believed to be in force. The most
@@ -111,7 +121,8 @@ def _gap(workload: Workload, given: GivenVariable) -> Iterator[Gap]:
     message = f"no release of NCCL or torch reads {given.name}"
     if meant is not None and (row is None or not row.note):
         message += f"; the real name is {meant.name}"
-    loud = workload.purpose in {"training", "unknown"} and not workload.alone
+    own = meant is None and row is None and is_private(given.name)
+    loud = workload.purpose in {"training", "unknown"} and not workload.alone and not own
     related, consequence = _what_holds(workload, given, row, meant)
     yield Gap(
         given.named_at,
