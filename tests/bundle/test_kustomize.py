@@ -16,6 +16,8 @@ from kube_gaplint.bundle.bundle import Bundle, Loaded, load
 from kube_gaplint.bundle.objects import KubeObject
 from kube_gaplint.bundle.plain import plain
 from kube_gaplint.discover import discover
+from kube_gaplint.kinds.fields import Part
+from kube_gaplint.model.setting import Absent, Set, Unknown
 from kube_gaplint.text.compose import compose
 from kube_gaplint.text.nodes import Node, dig, scalar
 from kube_gaplint.text.source import Source
@@ -738,6 +740,12 @@ def test_plugins_are_not_run(root: Path, key: str) -> None:
     outcome = built()
     (job,) = outcome.bundle.objects
     assert bool(job.open_because) is (key == "transformers")
+    whole = Part.of(job.node)
+    assert isinstance(whole.integer("spec", "backoffLimit"), Set)
+    missing = whole.integer("spec", "activeDeadlineSeconds")
+    assert isinstance(missing, Unknown if key == "transformers" else Absent)
+    environment = whole.at("spec", "template", "spec", "containers").items()[0].at("env")
+    assert bool(environment.open_list) is (key == "transformers")
     assert outcome.bundle.builds[0].open_because
     assert [item.reason for item in outcome.bundle.unresolved] == ["gaplint runs no plugin"]
 

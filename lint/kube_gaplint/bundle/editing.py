@@ -11,6 +11,7 @@ from collections.abc import Sequence as Items
 from dataclasses import dataclass
 from functools import cache
 
+from kube_gaplint.bundle.openness import OpenMapping, OpenSequence
 from kube_gaplint.facts.kustomize import FieldSpec
 from kube_gaplint.text.nodes import Entry, Item, Mapping, Node, Scalar, Sequence, text_at
 from kube_gaplint.text.resolve import resolve_plain
@@ -65,6 +66,23 @@ def copied(node: Node, budget: Budget) -> Node:
         return Sequence(node.source, node.span, anchor=None, tag=node.tag, items=items, flow=node.flow)
     if isinstance(node, Scalar) and isinstance(node.value, bool) and node.text.lower() not in ("true", "false"):
         return text_like(node, node.text)
+    return node
+
+
+def opened(node: Node, reason: str, budget: Budget) -> Node:
+    """A copy of a tree in which nothing is surely missing."""
+    if isinstance(node, Mapping):
+        entries = [Entry(entry.key, opened(entry.value, reason, budget)) for entry in node]
+        budget.spend(len(entries) + 1)
+        mapping = OpenMapping(node.source, node.span, tag=node.tag, entries=entries, flow=node.flow)
+        mapping.open_because = reason
+        return mapping
+    if isinstance(node, Sequence):
+        items = [Item(opened(item, reason, budget)) for item in node]
+        budget.spend(len(items) + 1)
+        sequence = OpenSequence(node.source, node.span, tag=node.tag, items=items, flow=node.flow)
+        sequence.open_because = reason
+        return sequence
     return node
 
 

@@ -13,7 +13,17 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from kube_gaplint.bundle import transformers
-from kube_gaplint.bundle.editing import Budget, OverLimit, Unbuildable, applies, copied_mapping, drop, put, text_like
+from kube_gaplint.bundle.editing import (
+    Budget,
+    OverLimit,
+    Unbuildable,
+    applies,
+    copied_mapping,
+    drop,
+    opened,
+    put,
+    text_like,
+)
 from kube_gaplint.bundle.embedded import embedded_documents
 from kube_gaplint.bundle.generators import Content, absorb, generate
 from kube_gaplint.bundle.patching import json_patch, strategic_merge
@@ -116,7 +126,20 @@ class Builder:
             accumulation.note("the kustomization", error.place or build.place, error.message)
         build.resources = transformers.remove_local(resources)
         transformers.tidy(build.resources)
+        for resource in build.resources:
+            if resource.open_because:
+                self._open(resource, accumulation)
         return build
+
+    def _open(self, resource: Resource, accumulation: _Accumulation) -> None:
+        """Let nothing in an object count as surely missing."""
+        try:
+            node = opened(resource.node, resource.open_because, self._budget)
+        except OverLimit as error:
+            accumulation.note("the kustomization", accumulation.build.place, error.message)
+            return
+        assert isinstance(node, Mapping)
+        resource.node = node
 
     def _root_of(self, file: FileId) -> Mapping | None:
         document = self._document_of(file)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TypeVar
 
+from kube_gaplint.bundle.openness import OpenMapping, OpenSequence
 from kube_gaplint.model.setting import Absent, Link, Origin, Set, Setting, Unknown
 from kube_gaplint.model.units import duration_seconds, quantity
 from kube_gaplint.text import nodes
@@ -110,13 +111,17 @@ class Part:
             node = part.node
             if isinstance(node, nodes.Mapping):
                 entry = node.entry(name)
-                part = Part(None, part._where, node, part.chain, "") if entry is None else part._of_entry(entry)
+                part = part._of_missing(node) if entry is None else part._of_entry(entry)
             elif node is None:
                 return part
             else:
                 reason = part.unknown or "what stands there is no mapping"
                 return Part(None, part._where, part.home, part.chain, reason)
         return part
+
+    def _of_missing(self, home: nodes.Mapping) -> Part:
+        unseen = home.open_because if isinstance(home, OpenMapping) else ""
+        return Part(None, self._where, home, self.chain, unseen)
 
     def _of_entry(self, entry: Entry) -> Part:
         if entry.alias is None:
@@ -150,6 +155,8 @@ class Part:
             return self.unknown
         if self.node is not None and not isinstance(self.node, Sequence):
             return "what stands there is no list"
+        if isinstance(self.node, OpenSequence):
+            return self.node.open_because
         return next((item.unknown for item in self.items() if item.unknown), "")
 
     def named(self, name: str) -> Part | None:
