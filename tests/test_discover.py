@@ -62,6 +62,22 @@ def test_a_file_given_twice_is_read_once(root: Path) -> None:
     assert found.files == 1
 
 
+def test_a_folder_given_twice_is_walked_once(root: Path) -> None:
+    write(root, {"sub/job.yaml": JOB, "sub/notes.txt": "x"})
+    found = discover(["sub", ".", "sub/"])
+    assert (shown(found), found.files, found.skipped) == (["sub/job.yaml"], 2, {"not YAML or a batch script": 1})
+
+
+@pytest.mark.parametrize(
+    "name", ["new\nline.yaml", "esc\x1b[31m.yaml", "caf\udce9.yaml", "white space.yaml", "-x.yaml"]
+)
+def test_any_file_name_is_read(root: Path, name: str) -> None:
+    write(root, {name: JOB})
+    (candidate,) = discover(["."]).candidates
+    assert candidate.file.shown == name
+    assert [c.file.shown for c in discover([f"./{name}"]).candidates] == [f"./{name}"]
+
+
 @pytest.mark.parametrize(
     ("name", "content", "form"),
     [

@@ -456,6 +456,7 @@ class _Walk:
         self.roots: list[str] = []
         self.excluded = _Ignore(exclude_root, exclude) if exclude else None
         self.seen: set[str] = set()
+        self.visited: set[str] = set()
 
     def stdin(self, data: bytes | None, filename: str) -> None:
         if data is None:
@@ -532,6 +533,9 @@ class _Walk:
         links: list[tuple[_Folder, str]] = []
         while stack:
             folder = stack.pop()
+            if folder.path in self.visited:  # it was given, or lies in a folder that was
+                continue
+            self.visited.add(folder.path)
             below = self._visit(folder, links)
             stack.extend(reversed(below))
         for folder, name in links:
