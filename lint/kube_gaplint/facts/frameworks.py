@@ -23,6 +23,7 @@ everything that could set the key was seen.
 | init-timeout | the process group's timeout until the first step is done, in seconds |
 | stall-shutdown | seconds after which Horovod ends a stalled run; 0 never |
 | save-on-each-node | every node writes the whole output by itself |
+| keeps-best | the best checkpoint is kept beside the newest ones |
 """
 
 from __future__ import annotations
@@ -233,6 +234,7 @@ _HF_EXTRA: Mapping[str, tuple[str, ...]] = {
     "overwrite-output": ("overwrite-output-dir",),
     "weights-only": ("save-only-model",),
     "save-on-each-node": ("save-on-each-node",),
+    "keeps-best": ("load-best-model-at-end",),
     "tensor-parallel": ("tp-size", "tensor-parallel-size"),
 }
 

@@ -8,6 +8,9 @@ from kube_gaplint.model.profile import Profile
 from kube_gaplint.model.setting import Set, Setting, known
 from kube_gaplint.model.training import Quantity, TrainingProcess
 
+SMOKE_STEPS = 200
+"""Runs of up to so many steps are smoke tests, not trainings."""
+
 
 @dataclass(frozen=True, slots=True)
 class Pace:
@@ -41,6 +44,11 @@ class Pace:
     @property
     def total_steps(self) -> float | None:
         return None if self.total is None else self.steps(self.total)
+
+    @property
+    def smoke(self) -> bool:
+        """The run is so short that it is a smoke test."""
+        return self.total_steps is not None and self.total_steps <= SMOKE_STEPS
 
     @property
     def total_shown(self) -> str:

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
 
+from kube_gaplint.facts.storage import COPYING_PROGRAMS, DELETING_PROGRAMS, NODE_LOCAL_FOLDERS, SPECIAL_FOLDERS
 from kube_gaplint.model.setting import Absent, Set, Setting, Unknown
+from kube_gaplint.model.training import TrainingProcess
 from kube_gaplint.model.workload import Container, Mount, Pod, Volume
 
 
@@ -46,6 +50,110 @@ def durable_mounts(container: Container, pod: Pod) -> Iterator[tuple[str, Volume
         kept = isinstance(volume.durable, Set) and volume.durable.value
         if kept and volume.kind not in {"config-map", "secret", "projected", "downward", "image", "host-path"}:
             yield mount.path.value, volume
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """Whether what is written to a path outlives the pod. `where` says on what it lies, for people."""
+
+    state: Literal["lost", "kept", "unknown"]
+    where: str = ""
+    mount: Setting[Volume] | None = None
+
+    @property
+    def volume(self) -> Volume | None:
+        return self.mount.value if isinstance(self.mount, Set) else None
+
+
+def kept(process: TrainingProcess, path: Setting[str]) -> Kept:
+    """What becomes of a path that the process writes to when its pod is gone.
+
+    A path that is partly unknown is judged by its known beginning where no mount lies below that. Paths of a batch
+    script lie on the nodes: all but the folders that every node has for itself is taken as shared.
+    """
+    if isinstance(path, Set):
+        text, whole = path.value, True
+    elif isinstance(path, Unknown) and path.prefix:
+        text, whole = path.prefix, False
+    else:
+        return Kept("unknown")
+    if "://" in text:
+        return Kept("kept", "an object store")
+    if process.workload.batch is not None:
+        local = next((folder for folder in NODE_LOCAL_FOLDERS if _below(text, folder)), "")
+        return Kept("lost", f"{local} of the node") if local else Kept("unknown")
+    container, pod = process.container, process.role.pod
+    if not text.startswith("/"):
+        return _relative(process, text)
+    if not whole and any(_may_cover(mount, text) for mount in container.mounts):
+        return Kept("unknown")
+    return _by_volume(volume_at(text, container, pod))
+
+
+def _below(path: str, folder: str) -> bool:
+    return path == folder or path.startswith(folder + "/")
+
+
+def _may_cover(mount: Mount, prefix: str) -> bool:
+    """Whether a mount lies below a known beginning of a path."""
+    return not isinstance(mount.path, Set) or mount.path.value.startswith(prefix)
+
+
+def _by_volume(mount: Setting[Volume]) -> Kept:
+    if isinstance(mount, Unknown):
+        return Kept("unknown")
+    if isinstance(mount, Absent):
+        return Kept("lost", "the container's own disk", mount)
+    volume = mount.value
+    if not isinstance(volume.durable, Set) or volume.kind == "unknown":
+        return Kept("unknown", mount=mount)
+    kinds = {
+        "empty-dir": "an emptyDir", "memory": "an emptyDir in memory", "ephemeral": "an ephemeral volume",
+        "claim": "a claim", "nfs": "NFS", "host-path": "the host's disk", "csi": "a CSI volume",
+    }  # fmt: skip
+    where = f"{kinds.get(volume.kind, 'a volume')} ({volume.name})"
+    return Kept("kept" if volume.durable.value else "lost", where, mount)
+
+
+def _relative(process: TrainingProcess, text: str) -> Kept:
+    """A path below the working directory; without one that is known, only where no volume can cover it."""
+    directory = process.command.directory
+    if directory is None:
+        folder = process.container.fields.get("workingDir")
+        directory = folder if isinstance(folder, Set) else None
+    if isinstance(directory, Set) and directory.value.startswith("/"):
+        return _by_volume(volume_at(posixpath.join(directory.value, text), process.container, process.role.pod))
+    if directory is not None or process.role.pod.overrides_unknown:
+        return Kept("unknown")
+    for mount in process.container.mounts:
+        if not isinstance(mount.path, Set) or not any(_below(mount.path.value, one) for one in SPECIAL_FOLDERS):
+            return Kept("unknown")
+    return Kept("lost", "the container's own disk")
+
+
+def copied_elsewhere(process: TrainingProcess, path: str, volume: Volume | None) -> bool:
+    """Whether something else takes the files at a path away: a command of the script, or another container."""
+    for role in process.workload.roles:
+        for container in (*role.pod.containers, *role.pod.init_containers):
+            if container is process.container or volume is None:
+                continue
+            if any(mount.volume == volume.name for mount in container.mounts) and role.pod is process.role.pod:
+                return True
+    return _handled(process, path, COPYING_PROGRAMS)
+
+
+def thinned_out(process: TrainingProcess, path: str) -> bool:
+    """Whether a command of the script deletes files at a path."""
+    return _handled(process, path, DELETING_PROGRAMS)
+
+
+def _handled(process: TrainingProcess, path: str, programs: frozenset[str]) -> bool:
+    folder = posixpath.dirname(path.rstrip("/")) or path
+    known = (path, folder) if folder not in {"/", "", "."} else (path,)
+    for command in process.container.commands:
+        if command.name in programs and any(part in word.shown for word in command.words[1:] for part in known):
+            return True
+    return False
 
 
 def _apart(prefix: str, path: str) -> bool:

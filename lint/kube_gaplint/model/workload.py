@@ -264,6 +264,22 @@ class Workload:
         return next(s for s in (nodes, each) if not isinstance(s, Set))
 
     @property
+    def starts_again(self) -> Origin | None:
+        """What surely starts the job again after a failure: a layer with a budget; for a batch script its requeue."""
+        if self.batch is not None:
+            batch = self.batch
+            if isinstance(batch.continuation, Set):
+                return batch.continuation.origin
+            asked = isinstance(batch.requeue, Set) and batch.requeue.value and batch.requeue.origin.written
+            return batch.requeue.origin if asked else None
+        if not isinstance(self.restart_budget, Set) or self.restart_budget.value <= 0:
+            return None
+        for layer in self.restarts:
+            if isinstance(layer.budget, Set) and layer.budget.value > 0:
+                return layer.origin
+        return None
+
+    @property
     def multi_node(self) -> bool | None:
         """True or False where the number of nodes is known, else None."""
         return self.nodes.value > 1 if isinstance(self.nodes, Set) else None

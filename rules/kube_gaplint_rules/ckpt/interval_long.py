@@ -14,7 +14,6 @@ from kube_gaplint.rule import Context, rule
 LONGEST_SECONDS = 4 * 3600.0
 LARGEST_SHARE = 0.10
 SHORT_RUN_STEPS = 1_000
-SMOKE_STEPS = 200
 
 
 @rule(
@@ -98,7 +97,7 @@ def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
         return
     pace = Pace.of(process, context.profile)
     share, steps = pace.share_of_run(interval.value), pace.total_steps
-    if steps is not None and steps <= SMOKE_STEPS:
+    if pace.smoke:
         return
     shown = f"{interval.value} between saves"
     if interval.origin.via == "default":

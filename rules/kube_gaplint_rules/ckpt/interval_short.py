@@ -11,7 +11,6 @@ from kube_gaplint.model.training import Quantity, TrainingProcess
 from kube_gaplint.rule import Context, rule
 
 FEWEST_STEPS = 10
-SMOKE_STEPS = 200
 
 
 @rule(
@@ -88,7 +87,7 @@ def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
     if isinstance(settings.saving, Set) and not settings.saving.value:
         return
     pace = Pace.of(process, context.profile)
-    if pace.total_steps is not None and pace.total_steps <= SMOKE_STEPS:
+    if pace.smoke:
         return
     seconds, save = pace.seconds(interval.value), process.workload.save_seconds
     if seconds is not None and isinstance(save, Set):

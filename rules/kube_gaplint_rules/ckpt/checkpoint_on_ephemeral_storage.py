@@ -1,0 +1,106 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kube_gaplint.findings import Fix, Gap, Related, Severity
+from kube_gaplint.model.pace import Pace
+from kube_gaplint.model.scale import size
+from kube_gaplint.model.setting import Absent, Set, Unknown
+from kube_gaplint.model.storage import copied_elsewhere, kept
+from kube_gaplint.model.training import TrainingProcess
+from kube_gaplint.rule import Context, rule
+
+
+@rule(
+    code="CKPT001",
+    name="checkpoint-on-ephemeral-storage",
+    view=TrainingProcess,
+    severity=Severity.ERROR,
+    evidence=("IL-0198", "fms-217", "ephemeral-evictions"),
+)
+def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
+    """Checkpoints are written to a disk that goes away with the pod.
+
+    ## What it flags
+    A save path on an emptyDir, an ephemeral volume, `/tmp` or the container's own disk. The deepest mount decides: an
+    emptyDir inside a claim wins. In batch scripts only folders that each node has for itself (`/tmp`, `/dev/shm`). A
+    path that is not known, smoke tests of up to 200 steps, and folders that a sidecar or a later command copies away
+    are left alone.
+
+    ## Why it hurts
+    A restarted pod starts with an empty disk, so the retry that was meant to save the run begins at step 0. When
+    Datadog's nodes were replaced after an unattended update, everything on their local disks was gone with them.
+    Pods that fill the node's disk with checkpoints are evicted besides.
+
+    ## Bad
+    ```yaml
+    apiVersion: batch/v1
+    kind: Job
+    metadata: {name: tune}
+    spec:
+      template:
+        spec:
+          restartPolicy: Never
+          containers:
+          - name: trainer
+            image: huggingface/transformers-pytorch-gpu:4.41.2
+            command: [torchrun, --nproc-per-node=8, run_clm.py, --output_dir=/out, --save_steps=250, --max_steps=20000]
+            volumeMounts: [{name: out, mountPath: /out}]
+            resources: {limits: {nvidia.com/gpu: 8}}
+          volumes: [{name: out, emptyDir: {}}]
+    ```
+
+    ## Good
+    ```yaml
+    apiVersion: batch/v1
+    kind: Job
+    metadata: {name: tune}
+    spec:
+      template:
+        spec:
+          restartPolicy: Never
+          containers:
+          - name: trainer
+            image: huggingface/transformers-pytorch-gpu:4.41.2
+            command: [torchrun, --nproc-per-node=8, run_clm.py, --output_dir=/out, --save_steps=250, --max_steps=20000]
+            volumeMounts: [{name: out, mountPath: /out}]
+            resources: {limits: {nvidia.com/gpu: 8}}
+          volumes: [{name: out, persistentVolumeClaim: {claimName: checkpoints}}]
+    ```
+
+    ## When to keep it
+    When something that the manifest does not show copies the files away while the job runs.
+
+    ## Fix safety
+    There is no automatic fix: which storage is right is yours to say.
+
+    ## References
+    - https://kubernetes.io/docs/concepts/storage/ephemeral-volumes/
+    - https://github.com/foundation-model-stack/fms-hf-tuning/issues/217
+    """
+    settings = process.settings
+    path = settings.save_path
+    if not process.workload.trains or isinstance(path, Absent) or (isinstance(path, Set) and not path.origin.written):
+        return
+    if isinstance(settings.saving, Set) and not settings.saving.value:
+        return
+    if isinstance(settings.second_path, Set) or Pace.of(process, context.profile).smoke:
+        return
+    place = kept(process, path)
+    if place.state != "lost":
+        return
+    shown = path.value if isinstance(path, Set) else path.prefix if isinstance(path, Unknown) else ""
+    origin = path.origin
+    if origin is None or copied_elsewhere(process, shown, place.volume):
+        return
+    volume = place.volume
+    related = () if volume is None else (Related(volume.origin, f"the volume at {shown}"),)
+    yield Gap(
+        origin,
+        f"checkpoints go to {shown}{'' if isinstance(path, Set) else '…'}, which lies on {place.where}",
+        f"a restarted pod of {size(process.workload)} finds nothing there and starts at step 0",
+        detail="path",
+        related=related,
+        fix=Fix("save to a claim, a network file system or an object store"),
+        container=process.container.name,
+    )

@@ -1,0 +1,111 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kube_gaplint.findings import Fix, Gap, Severity
+from kube_gaplint.model.pace import Pace
+from kube_gaplint.model.scale import size
+from kube_gaplint.model.setting import Absent, Set
+from kube_gaplint.model.storage import durable_mounts
+from kube_gaplint.model.training import TrainingProcess
+from kube_gaplint.rule import Context, rule
+
+
+@rule(
+    code="CKPT002",
+    name="no-checkpoint",
+    view=TrainingProcess,
+    severity=Severity.WARNING,
+    evidence=("IL-0125", "glm-130b"),
+)
+def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
+    """The training saves nothing, so that every failure costs everything since the start.
+
+    ## What it flags
+    A framework, script or configuration that is visible and leaves saving off: Megatron-LM without `--save` and
+    `--save-interval`, torchtitan without `checkpoint.enable`, `--save_strategy no`, Composer without `save_folder`.
+    Info where the program is not visible and no volume or bucket is either. Smoke tests of up to 200 steps,
+    benchmarks, evaluation and inference are left alone.
+
+    ## Why it hurts
+    BLOOM lost a GPU about once a week, GLM-130B ten nodes in its first weeks. Both went on because there was a
+    checkpoint to go on from.
+
+    ## Bad
+    ```yaml
+    apiVersion: batch/v1
+    kind: Job
+    metadata: {name: pretrain}
+    spec:
+      template:
+        spec:
+          restartPolicy: Never
+          containers:
+          - name: trainer
+            image: nvcr.io/nvidia/pytorch:24.05-py3
+            command: [torchrun, --nproc-per-node=8, pretrain_gpt.py, --tensor-model-parallel-size=2,
+                      --train-iters=150000]
+            resources: {limits: {nvidia.com/gpu: 8}}
+    ```
+
+    ## Good
+    ```yaml
+    apiVersion: batch/v1
+    kind: Job
+    metadata: {name: pretrain}
+    spec:
+      template:
+        spec:
+          restartPolicy: Never
+          containers:
+          - name: trainer
+            image: nvcr.io/nvidia/pytorch:24.05-py3
+            command: [torchrun, --nproc-per-node=8, pretrain_gpt.py, --tensor-model-parallel-size=2,
+                      --train-iters=150000, --save=s3://runs/gpt, --load=s3://runs/gpt, --save-interval=500]
+            resources: {limits: {nvidia.com/gpu: 8}}
+    ```
+
+    ## When to keep it
+    Runs so short that starting again is cheaper than saving.
+
+    ## Fix safety
+    There is no automatic fix: path and interval are yours to say.
+
+    ## References
+    - https://github.com/bigscience-workshop/bigscience/blob/master/train/tr11-176B-ml/chronicles.md
+    """
+    if not process.workload.trains or Pace.of(process, context.profile).smoke:
+        return
+    saving = process.settings.saving
+    who = process.framework.title if process.framework is not None else "the program"
+    if isinstance(saving, Absent) or (isinstance(saving, Set) and not saving.value):
+        written = isinstance(saving, Set) and saving.origin.written
+        message = f"{who} is told not to save" if written else f"{who} saves nothing by default, and nothing asks it to"
+        yield Gap(
+            saving.origin if written else process.origin,
+            message,
+            f"any failure of {size(process.workload)} starts the training from scratch",
+            detail="off",
+            fix=Fix("set the framework's save path and interval, on storage that outlives the pod"),
+            container=process.container.name,
+        )
+    elif not isinstance(saving, Set) and not _durable_place(process):
+        yield Gap(
+            process.origin,
+            "no checkpoint is visible: no save option, no volume that outlives the pod, no bucket",
+            detail="not-visible",
+            severity=Severity.INFO,
+            fix=Fix("mount a claim, or save to a bucket"),
+            container=process.container.name,
+        )
+
+
+def _durable_place(process: TrainingProcess) -> bool:
+    """Whether anything shows a place to save to: a volume, or an address in the arguments or the environment."""
+    if process.workload.batch is not None or process.role.pod.overrides_unknown or process.environment.open_because:
+        return True
+    if any(durable_mounts(process.container, process.role.pod)):
+        return True
+    if any("://" in word.shown for word in process.command.words):
+        return True
+    return any("://" in value.value for _, value in process.environment.set_items())

@@ -1,0 +1,100 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kube_gaplint.findings import Fix, Gap, Related, Severity
+from kube_gaplint.model.pace import Pace
+from kube_gaplint.model.scale import size
+from kube_gaplint.model.setting import Absent, Set
+from kube_gaplint.model.training import TrainingProcess
+from kube_gaplint.rule import Context, rule
+
+
+@rule(
+    code="CKPT005",
+    name="no-resume",
+    view=TrainingProcess,
+    severity=Severity.WARNING,
+    evidence=("mpt-7b", "neuronx-29"),
+)
+def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
+    """Checkpoints are written, and a restart does not read them.
+
+    ## What it flags
+    Saving is on, something restarts the job, and the framework neither resumes by itself nor is told to: Megatron-LM
+    with `--save` and no `--load`, NeMo with `resume_if_exists` false, Composer without `autoresume`, a Hugging Face
+    example that overwrites its output folder. Frameworks that resume by themselves (torchtitan) are left alone.
+
+    ## Why it hurts
+    The job comes back, looks healthy, and trains from step 0, often writing over what it had. MPT-7B went through four
+    hardware failures in 9.5 days without a person because restart and resume were both automatic.
+
+    ## Bad
+    ```yaml
+    apiVersion: batch/v1
+    kind: Job
+    metadata: {name: pretrain}
+    spec:
+      backoffLimit: 10
+      template:
+        spec:
+          restartPolicy: Never
+          containers:
+          - name: trainer
+            image: nvcr.io/nvidia/pytorch:24.05-py3
+            command: [torchrun, --nproc-per-node=8, pretrain_gpt.py, --tensor-model-parallel-size=2,
+                      --train-iters=150000, --save=s3://runs/gpt, --save-interval=500]
+            resources: {limits: {nvidia.com/gpu: 8}}
+    ```
+
+    ## Good
+    ```yaml
+    apiVersion: batch/v1
+    kind: Job
+    metadata: {name: pretrain}
+    spec:
+      backoffLimit: 10
+      template:
+        spec:
+          restartPolicy: Never
+          containers:
+          - name: trainer
+            image: nvcr.io/nvidia/pytorch:24.05-py3
+            command: [torchrun, --nproc-per-node=8, pretrain_gpt.py, --tensor-model-parallel-size=2,
+                      --train-iters=150000, --save=s3://runs/gpt, --load=s3://runs/gpt, --save-interval=500]
+            resources: {limits: {nvidia.com/gpu: 8}}
+    ```
+
+    ## When to keep it
+    When the program looks for its last checkpoint in a way that no option shows.
+
+    ## Fix safety
+    There is no automatic fix: a resume from the wrong folder is worse than none.
+
+    ## References
+    - https://www.databricks.com/blog/mpt-7b
+    """
+    settings = process.settings
+    if not process.workload.trains or Pace.of(process, context.profile).smoke:
+        return
+    if not (isinstance(settings.saving, Set) and settings.saving.value):
+        return
+    resume = settings.resume
+    again = process.workload.starts_again
+    if again is None or not isinstance(resume, Absent | Set) or (isinstance(resume, Set) and resume.value):
+        return
+    written = isinstance(resume, Set) and resume.origin.written
+    who = process.framework.title if process.framework is not None else "the program"
+    path = settings.save_path
+    related = [Related(again, "the job is started again")]
+    if isinstance(path, Set) and path.origin.place != resume.origin.place:
+        related.insert(0, Related(path.origin, "checkpoints are written here"))
+    yield Gap(
+        resume.origin if written else process.origin,
+        f"{who} is told not to resume" if written else f"{who} saves, and is not told to resume",
+        f"a restart of {size(process.workload)} begins at step 0 beside its own checkpoints",
+        detail="resume",
+        related=tuple(related),
+        fix=Fix("let it load the newest checkpoint at its start"),
+        container=process.container.name,
+    )
