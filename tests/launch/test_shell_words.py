@@ -139,6 +139,7 @@ def test_reasons() -> None:
     assert reason("run $X") == "$X is not set in anything visible"
     assert reason("run $SLURM_NNODES") == "Slurm sets it when the job runs"
     assert reason("run $X", open_because="the submitter's environment") == "the submitter's environment"
+    assert reason("run ${X:-5}", open_because="the site") == "the site; without it, it is 5"
     assert reason("run $(hostname -I | cut -f1)") == "it is the output of `hostname -I | cut -f1`"
     assert reason("source a.sh; run $X") == "`source a.sh` may set variables: a.sh is not visible"
 

@@ -11,7 +11,7 @@ from shell_reading import argv, environment_of, literal, script_of, value, whole
 
 from kube_gaplint.launch.start import Started, nested, peel_wrappers, start
 from kube_gaplint.model.command import Command, Word
-from kube_gaplint.model.setting import Unknown
+from kube_gaplint.model.setting import Set, Unknown
 
 FILES = {
     "/s/run.sh": "#!/bin/sh\nexport A=1\nexec train $1 $B\n",
@@ -183,6 +183,31 @@ def test_nested_behind_a_launcher() -> None:
     assert (command.certainty, command.background, command.pipeline.length) == ("conditional", True, 2)
     assert found.scripts[0].parent is script
     assert nested(second, second.words[3:]) is None
+
+
+def test_a_script_that_the_batch_script_writes() -> None:
+    script = script_of(
+        "cat > r.sh <<EOF\ntrain a\nEOF\ncat > $D/s.sh <<EOF\ntrain b\nEOF\nsrun bash r.sh; srun bash $D/s.sh"
+    )
+    first, second = [c for c in script.commands if c.name == "srun"]
+    found = nested(first, first.words[1:])
+    assert found is not None
+    assert trains(found) == ["train a"]
+    assert nested(second, second.words[1:]) is None  # $D may hold anything each time that it is written
+    script = script_of("S=$D/s.sh; cat > $S <<EOF\ntrain b\nEOF\nsrun bash $S; bash $S")
+    assert [argv(c) for c in script.commands if c.name == "train"] == [["train", "b"]]
+    found = nested(script.commands[1], script.commands[1].words[1:])
+    assert found is not None
+    assert trains(found) == ["train b"]
+
+
+def test_relative_paths_and_the_working_directory() -> None:
+    known = {path: whole(text, path) for path, text in FILES.items()}
+    at = Set("/s", literal("x")[0].setting.origin)  # type: ignore[union-attr]
+    for words in (literal("bash\nrun.sh\na"), literal("./run.sh\na")):
+        found = start(words, environment_of(), known.get, directory=at)
+        assert trains(found) == ["train a …"]
+        assert start(words, environment_of(), known.get).unknown
 
 
 def test_heredoc_for_a_shell_behind_a_launcher() -> None:

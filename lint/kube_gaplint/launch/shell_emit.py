@@ -141,7 +141,7 @@ def _started(walker: Walker, command: Command) -> Script | None:
         text = readable(call.word)
     elif call.kind == "file" and call.word is not None:
         path = call.word.known
-        text = shell_files.find(walker, path) if path else None
+        text = shell_files.find(walker, path) if path else shell_files.written_by(walker.script, call.word)
         if text is None:
             walker.script.unseen.append(call.word)
     elif command.stdin is not None:

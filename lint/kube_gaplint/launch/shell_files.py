@@ -6,10 +6,12 @@ import posixpath
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from kube_gaplint.launch.shell_process import Files
 from kube_gaplint.launch.shell_state import DIRECTORY
 from kube_gaplint.launch.shell_text import Atom, FixedText, Run, TracedText, Value, flatten, joined, text_of
 from kube_gaplint.launch.shell_tokens import Token
-from kube_gaplint.model.command import Heredoc, Word
+from kube_gaplint.model.command import Heredoc, Script, Word
+from kube_gaplint.model.setting import Set, Setting
 from kube_gaplint.text.source import PlacedText
 
 if TYPE_CHECKING:
@@ -99,6 +101,31 @@ def find(walker: Walker, path: str) -> PlacedText | None:
         return written
     found = walker.shell.files(full)
     return found if found is not None or full == path else walker.shell.files(path)
+
+
+def written_by(script: Script | None, word: Word) -> PlacedText | None:
+    """The here-document that a script or its parents write into the file that a word names, the last one first. The
+    name may be unknown in part, as long as both are put together from the same parts."""
+    while script is not None:
+        for heredoc in reversed(script.heredocs):
+            target = heredoc.target_word
+            if target is not None and (target.pieces == word.pieces or _same_path(target.known, word.known)):
+                return heredoc.text
+        script = script.parent
+    return None
+
+
+def _same_path(one: str | None, other: str | None) -> bool:
+    return bool(one) and bool(other) and posixpath.normpath(one or "") == posixpath.normpath(other or "")
+
+
+def in_directory(files: Files, path: str, directory: Setting[str] | None) -> PlacedText | None:
+    """The text of a file by a path that may be relative to a working directory."""
+    if isinstance(directory, Set) and not path.startswith("/"):
+        found = files(posixpath.normpath(posixpath.join(directory.value, path)))
+        if found is not None:
+            return found
+    return files(path)
 
 
 def echoed(words: Sequence[Word]) -> TracedText | None:

@@ -97,7 +97,13 @@ def parameter(expander: Expander, name: str, index: str, start: int, end: int, s
         if name == "PWD" and isinstance(directory, str):
             sink.run(directory, start, end)
         else:
-            expander.unknown(why_unknown(expander, name), start, end, sink, quoted, many=index == "[@]")
+            # one unknown for all its uses: `$D/x` and `$D/x` are the same file
+            reason = why_unknown(expander, name)
+            known = expander.state.unseen.get((name, reason))
+            if known is None:
+                known = Unknown(reason, Origin(expander.source.place(start, end)))
+                expander.state.unseen[name, reason] = known
+            sink.hole(Hole(known, expander.source, start, end, many=index == "[@]"), quoted)
         return
     if index:
         _element(expander, variable, name, index, start, end, sink, quoted)
@@ -311,18 +317,24 @@ def _default(
             sink.quote()
         return
     assigns = letter == "=" and not index and _NAME.fullmatch(name) is not None
+    reason = ""
+    if present is None:
+        fallback = expander.value(at, end - 1).known()
+        reason = _reason(expander, name)
+        if fallback and len(fallback) <= 40 and "\n" not in fallback:
+            reason = f"{reason}; without it, it is {fallback}"
     if not assigns:
         if present is False:
             expander.expand_default(at, end - 1, sink, quoted)
         else:
-            expander.unknown(_reason(expander, name), start, end, sink, quoted)
+            expander.unknown(reason, start, end, sink, quoted)
         return
     origin = Origin(expander.source.place(start, end))
     if present is False:
         fresh = expander.value(at, end - 1)
         sink.value(fresh, start, end, quoted)
     else:
-        unknown = Unknown(_reason(expander, name), origin)
+        unknown = Unknown(reason, origin)
         hole = Hole(unknown, expander.source, start, end)
         fresh = Value([hole])
         sink.hole(hole, quoted)

@@ -72,6 +72,8 @@ class State:
 
     environment: Environment
     data: dict[Key, object] = field(default_factory=dict)
+    unseen: dict[tuple[str, str], Unknown] = field(default_factory=dict)
+    """Variables that nothing visible sets, with the reason why they are not known: each is the same at every use."""
     _journals: list[Changes] = field(default_factory=list)
     _seen: dict[str, Variable] = field(default_factory=dict)
     _child: Environment | None = None

@@ -8,6 +8,7 @@ from typing import Final
 
 from kube_gaplint.launch.shell_calls import Invocation, base_name, invocation, peel_wrappers
 from kube_gaplint.launch.shell_emit import adopt, direct_script, read, readable
+from kube_gaplint.launch.shell_files import in_directory, written_by
 from kube_gaplint.launch.shell_process import Files, no_files
 from kube_gaplint.launch.shell_sinks import Budget
 from kube_gaplint.model.command import Command, Script, Word
@@ -48,7 +49,7 @@ def start(
     command = Command(
         words, environment, place, is_last=True, directory=directory, options_open=any(w.multiple for w in words[1:])
     )
-    return _started(peel_wrappers(command), files, None)
+    return _started(peel_wrappers(command), files, None, Budget())
 
 
 def nested(command: Command, words: tuple[Word, ...], files: Files = no_files) -> Started | None:
@@ -59,7 +60,7 @@ def nested(command: Command, words: tuple[Word, ...], files: Files = no_files) -
     background.
     """
     inner = replace(command, words=words, options_open=any(word.multiple for word in words[1:]), wrappers=())
-    found = _started(peel_wrappers(inner), files, command.script)
+    found = _started(peel_wrappers(inner), files, command.script, Budget(commands=5_000, words=40_000))
     if not found.scripts:
         return None
     for each in found.commands:
@@ -69,14 +70,18 @@ def nested(command: Command, words: tuple[Word, ...], files: Files = no_files) -
     return found
 
 
-def _started(command: Command, files: Files, parent: Script | None) -> Started:
+def _started(command: Command, files: Files, parent: Script | None, budget: Budget) -> Started:
     if parent is not None and parent.depth > MAX_NESTING:
         return Started([command], [], "scripts are nested too deeply to follow")
     words = command.words
     call = invocation(words)
     text: PlacedText | None = None
+
+    def find(path: str) -> PlacedText | None:
+        return in_directory(files, path, command.directory)
+
     if call is None:
-        call, text = direct_script(command, files)
+        call, text = direct_script(command, find)
         if text is None:
             reason = _hidden(words[0])
             return Started([command], [], reason)
@@ -85,7 +90,8 @@ def _started(command: Command, files: Files, parent: Script | None) -> Started:
         if text is None:
             return Started([command], [], _reason(call.word))
     elif call.kind == "file" and call.word is not None:
-        text = files(call.word.known) if call.word.known else None
+        text = find(call.word.known) if call.word.known else None
+        text = text if text is not None else written_by(parent, call.word)
         if text is None:
             return Started([command], [], unseen(call.word))
     elif command.stdin is not None:
@@ -94,7 +100,7 @@ def _started(command: Command, files: Files, parent: Script | None) -> Started:
         return Started([command], [], f"`{base_name(words[0])}` reads its commands from standard input")
     if text is None or call is None:
         return Started([command])
-    return _read(text, call, command, files, parent)
+    return _read(text, call, command, files, parent, budget)
 
 
 def _hidden(word: Word) -> str:
@@ -117,13 +123,15 @@ def unseen(word: Word) -> str:
     return f"{path} is in the image"
 
 
-def _read(text: PlacedText, call: Invocation, command: Command, files: Files, parent: Script | None) -> Started:
+def _read(
+    text: PlacedText, call: Invocation, command: Command, files: Files, parent: Script | None, budget: Budget
+) -> Started:
     script = read(
         text,
         command.environment,
         call,
         files=files,
-        budget=Budget(),
+        budget=budget,
         parent=parent,
         started_by=command,
         directory=command.directory,
