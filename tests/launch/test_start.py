@@ -186,14 +186,14 @@ def test_nested_behind_a_launcher() -> None:
 
 
 def test_a_script_that_the_batch_script_writes() -> None:
-    script = script_of(
-        "cat > r.sh <<EOF\ntrain a\nEOF\ncat > $D/s.sh <<EOF\ntrain b\nEOF\nsrun bash r.sh; srun bash $D/s.sh"
-    )
-    first, second = [c for c in script.commands if c.name == "srun"]
-    found = nested(first, first.words[1:])
-    assert found is not None
-    assert trains(found) == ["train a"]
-    assert nested(second, second.words[1:]) is None  # $D may hold anything each time that it is written
+    text = "cat > r.sh <<EOF\ntrain a\nEOF\ncat > $D/s.sh <<EOF\ntrain b\nEOF\nsrun bash r.sh; srun bash $D/s.sh"
+    first, second = [c for c in script_of(text).commands if c.name == "srun"]
+    for command, expected in ((first, "train a"), (second, "train b")):
+        found = nested(command, command.words[1:])
+        assert found is not None
+        assert trains(found) == [expected]
+    script = script_of("cat > $D/s.sh <<EOF\ntrain b\nEOF\nread D; bash $D/s.sh")
+    assert [c.name for c in script.commands] == ["cat", "read", "bash"]
     script = script_of("S=$D/s.sh; cat > $S <<EOF\ntrain b\nEOF\nsrun bash $S; bash $S")
     assert [argv(c) for c in script.commands if c.name == "train"] == [["train", "b"]]
     found = nested(script.commands[1], script.commands[1].words[1:])
