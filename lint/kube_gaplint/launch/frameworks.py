@@ -541,7 +541,8 @@ class _Reader:
             return missing if isinstance(missing, Unknown) else Unknown("its text is not visible", self.look.home)
         if script.save_paths:
             return Set(True, script.save_paths[0].origin or script.origin)
-        return missing if isinstance(missing, Unknown) else Set(False, script.origin)
+        nowhere = Origin(script.origin.place, "derived", "nothing in the visible script saves")
+        return missing if isinstance(missing, Unknown) else Set(False, nowhere)
 
     def _not_given(self, need: str) -> bool:
         """Whether a need is nowhere visible: given with an unknown value, it is given all the same."""

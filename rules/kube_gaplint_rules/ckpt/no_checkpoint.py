@@ -81,11 +81,13 @@ def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
     if isinstance(saving, Absent) or (isinstance(saving, Set) and not saving.value):
         written = isinstance(saving, Set) and saving.origin.written
         message = f"{who} is told not to save" if written else f"{who} saves nothing by default, and nothing asks it to"
+        by_reading = saving.origin.via == "derived"  # a module that the script imports may still save
         yield Gap(
             saving.origin if written else process.origin,
             message,
             f"any failure of {size(process.workload)} starts the training from scratch",
             detail="off",
+            severity=Severity.INFO if by_reading else None,
             fix=Fix("set the framework's save path and interval, on storage that outlives the pod"),
             container=process.container.name,
         )
