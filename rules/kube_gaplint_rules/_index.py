@@ -229,6 +229,15 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str], ...] = (
         "Nothing starts the job again: one failed pod ends the whole run until a person notices.",
     ),
     (
+        "RETRY004",
+        "exit-code-swallowed",
+        "error",
+        "TrainingProcess",
+        "kube_gaplint_rules.retry.exit_code_swallowed",
+        "core",
+        "The script ends with 0 though training failed: the failure counts as success, and nothing is retried.",
+    ),
+    (
         "SLURM001",
         "srun-survives-dead-rank",
         "warning",

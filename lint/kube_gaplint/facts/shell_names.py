@@ -75,3 +75,12 @@ CLOSED_EVALS: Final = re.compile(
     r"|^\"?`\s*(?:\S*/)?(?:conda|ssh-agent)\b"
 )
 """`eval "$(conda shell.bash hook)"` and the like: they define functions, no variable that gaplint speaks of."""
+
+
+SUCCEED_ANYWAY: Final = frozenset({
+    ":", "date", "deactivate", "df", "du", "echo", "env", "export", "free", "hostname", "id", "kill", "killall",
+    "logger", "mkdir", "module", "nvidia-smi", "pkill", "popd", "printenv", "printf", "ps", "pushd", "pwd", "rm",
+    "sacct", "scancel", "scontrol", "seff", "set", "sleep", "squeue", "sync", "tail", "tee", "touch", "trap",
+    "true", "umask", "uname", "unset", "uptime", "whoami",
+})  # fmt: skip
+"""Commands that succeed whether the program before them failed or not: what they work on does not come from it."""

@@ -15,6 +15,7 @@ from kube_gaplint.launch.launchers import Peeled, is_launcher, peel_all
 from kube_gaplint.launch.launchers.base import Files, matches
 from kube_gaplint.launch.lookup import ScriptFacts
 from kube_gaplint.launch.options import parse_options
+from kube_gaplint.launch.shell_status import lost_status
 from kube_gaplint.launch.versions import releases
 from kube_gaplint.model.command import Command
 from kube_gaplint.model.environment import Environment
@@ -198,6 +199,7 @@ class _Reader:
             opaque_because=opaque,
             torch_is_early=self._is_early(torch, peeled.image),
             reads=candidate.reads | self._shell_reads(),
+            status_lost=lost_status(peeled.command),
             origin=Origin(peeled.command.place),
         )
 
@@ -228,6 +230,7 @@ class _Reader:
             opaque_because=reason,
             torch_is_early=self._is_early(torch, image),
             reads=self._shell_reads(),
+            status_lost=lost_status(command),
             origin=origin,
         )
 

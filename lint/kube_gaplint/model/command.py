@@ -170,6 +170,27 @@ class Script:
     """The command of the parent that started it, or the container's; None for a script that starts by itself."""
 
 
+StatusLoss: TypeAlias = Literal["pipe", "fallback", "later", "background", "wait", "branch", "exit"]
+
+
+@dataclass(frozen=True, slots=True)
+class LostStatus:
+    """How the exit status of a failed command gets lost, so that its script ends with 0.
+
+    `way`: "pipe" (the status of a pipeline is that of its last command), "fallback" (`|| true`), "later" (commands
+    after it succeed), "background" (nothing waits for it), "wait" (`wait` without a process id is 0), "branch" (`if`
+    without a branch that fails), "exit" (`exit 0`).
+    """
+
+    way: StatusLoss
+    place: Place
+    """What drops the status."""
+    command: Command
+    """The command whose status is dropped: the failed one, or the one that started the script that it runs in."""
+    pipefail_suffices: bool = False
+    """For "pipe": with pipefail in force the script would end with the failure."""
+
+
 @dataclass(slots=True, eq=False)
 class Heredoc:
     """A here-document: its text, and the command that reads it or the file that it is written to."""

@@ -1,0 +1,434 @@
+"""What becomes of a failure: whether the exit status of a command reaches the end of its scripts.
+
+The statements of a script are followed once more, from the command that fails to the end: a failing pipeline member,
+`|| true`, commands that come after it, background jobs, `if`. Where somebody looks at the status (`rc=$?`, `exit $rc`,
+`$PIPESTATUS`, a test that ends the script), or where it cannot be told, nothing is said.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Final, Literal, TypeAlias
+
+from kube_gaplint.facts.shell_names import SUCCEED_ANYWAY
+from kube_gaplint.launch.shell_flow import ASSIGNMENT
+from kube_gaplint.launch.shell_tree import (
+    Block,
+    Case,
+    Chain,
+    Function,
+    Group,
+    If,
+    Loop,
+    Not,
+    Parsed,
+    Pipe,
+    Redirected,
+    Simple,
+    Statement,
+    parse,
+)
+from kube_gaplint.launch.shell_walk import MAX_TEXT
+from kube_gaplint.model.command import Command, LostStatus, Script, StatusLoss
+from kube_gaplint.model.setting import Set, Setting
+
+_STATUS: Final = re.compile(r"\$\{?\?|\$\{?#?(?:PIPESTATUS|pipestatus)\b")
+_ENDS: Final = re.compile(r"\b(?:exit|return|exec|break|continue)\b")
+_WAITS: Final = re.compile(r"\bwait\b|\bfg\b|\bkill\s+-0\b|\bjobs\b")
+_DECLARING: Final = frozenset({"export", "local", "declare", "typeset", "readonly"})
+_SHOWS: Final = frozenset({"echo", "printf", "logger", ":"})
+_DEEPEST: Final = 8
+"""Scripts and functions that call one another."""
+_MOST_CALLS: Final = 8
+
+Kind: TypeAlias = Literal["fails", "running", "ends", "lost", "lost-end", "unknown"]
+
+
+@dataclass(frozen=True, slots=True)
+class _Fate:
+    """How things stand after a statement that holds the failing command.
+
+    "fails": its status is not 0; "running": it is a background job that nobody has waited for yet; "ends": the shell
+    ends with a status that is not 0; "lost" and "lost-end": the status is 0, and the shell goes on or ends.
+    """
+
+    kind: Kind
+    way: StatusLoss = "later"
+    span: tuple[int, int] = (0, 0)
+    exempt: bool = False
+    """A failure that `set -e` does not end the shell for."""
+    kept: frozenset[str] = frozenset()
+    """Variables that hold the status."""
+
+
+_FAILS, _ENDING, _UNKNOWN = _Fate("fails"), _Fate("ends"), _Fate("unknown")
+
+
+def lost_status(command: Command, depth: int = 0) -> LostStatus | None:
+    """How the status of a command is lost when it fails; None where it is handed on, or where that is not known."""
+    script = command.script
+    if script is None or depth > _DEEPEST or script.form == "source" or _trapped(script):
+        return None
+    analysis = _Analysis.of(script, command)
+    if analysis is None:
+        return None
+    fate = analysis.outcome()
+    if fate.kind == "running":
+        fate = replace(fate, kind="lost")
+    if fate.kind in ("lost", "lost-end"):
+        helps = fate.way == "pipe" and replace(analysis, pipefail=True).outcome().kind in ("fails", "ends")
+        return LostStatus(fate.way, script.text.place(*fate.span), command, helps)
+    if fate.kind == "unknown" or script.started_by is None:
+        return None
+    return lost_status(script.started_by, depth + 1)
+
+
+def _trapped(script: Script) -> bool:
+    """A trap may give another status."""
+    return any(signal == "ERR" or (signal == "EXIT" and "exit" in handler) for signal, handler in script.traps)
+
+
+def _known(setting: Setting[bool] | None) -> bool | None:
+    return setting.value if isinstance(setting, Set) else None
+
+
+@dataclass(frozen=True, slots=True)
+class _Analysis:
+    """One script, and one command in it that fails. `errexit` and `pipefail` are those in force at the command."""
+
+    parsed: Parsed
+    text: str
+    target: int
+    """The offset at which the command begins."""
+    errexit: bool | None
+    pipefail: bool | None
+    itself: _Fate = _FAILS
+    """The fate of the command alone: of a function's call, that of its body."""
+    calls: tuple[str, ...] = ()
+    functions: dict[str, Function] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, script: Script, command: Command) -> _Analysis | None:
+        text = script.text.text
+        if not text or len(text) > MAX_TEXT:
+            return None
+        parsed = parse(text)
+        for simple in _simples(parsed.body):
+            if script.text.place(simple.start, simple.end) == command.place:
+                functions = {one.name: one for one in _statements(parsed.body) if isinstance(one, Function)}
+                errexit, pipefail = _known(command.errexit), _known(command.pipeline.pipefail)
+                return cls(parsed, text, simple.start, errexit, pipefail, functions=functions)
+        return None
+
+    def outcome(self) -> _Fate:
+        """The fate of the whole script."""
+        holder = next((one for one in self.functions.values() if _holds(one.body, self.target)), None)
+        if holder is None:
+            return self.block(self.parsed.body)
+        if holder.name in self.calls or len(self.calls) >= _DEEPEST:
+            return _UNKNOWN
+        inside = self.statement(holder.body)
+        if inside.kind == "unknown":
+            return _UNKNOWN
+        sites = [
+            one
+            for one in _simples(self.parsed.body)
+            if self.words(one)[:1] == [holder.name] and not _holds(holder.body, one.start)
+        ]
+        if not sites or len(sites) > _MOST_CALLS:
+            return _UNKNOWN
+        calls = (*self.calls, holder.name)
+        found = [replace(self, target=site.start, itself=inside, calls=calls).outcome() for site in sites]
+        different = {one.kind in ("lost", "lost-end", "running") for one in found}
+        return found[0] if len(different) == 1 else _UNKNOWN
+
+    # --- statements that hold the command -----------------------------------------------------------------------
+
+    def statement(self, statement: Statement) -> _Fate:
+        if isinstance(statement, Simple):
+            return self.simple(statement)
+        if isinstance(statement, Block):
+            return self.block(statement)
+        if isinstance(statement, Redirected):
+            return self.statement(statement.body)
+        if isinstance(statement, Group):
+            fate = self.block(statement.body)
+            return _left(fate) if statement.subshell else fate
+        if isinstance(statement, Pipe):
+            return self.pipe(statement)
+        if isinstance(statement, Chain):
+            return self.chain(statement)
+        if isinstance(statement, If):
+            return self.branches(statement)
+        if isinstance(statement, Case):
+            body = next((block for _, block, _ in statement.items if _holds(block, self.target)), None)
+            return _UNKNOWN if body is None else self.block(body)
+        if isinstance(statement, Loop) and statement.kind in ("for", "count") and _holds(statement.body, self.target):
+            return self.loop(statement)
+        return _UNKNOWN
+
+    def simple(self, statement: Simple) -> _Fate:
+        if statement.start != self.target:
+            return _UNKNOWN
+        return _ENDING if self.words(statement)[:1] == ["exec"] else self.itself
+
+    def loop(self, loop: Loop) -> _Fate:
+        """A loop that runs several things, one after the other or at once; one that tries again looks at the status."""
+        if re.search(r"\bbreak\b", self.text[loop.body.start : loop.body.end]):
+            return _UNKNOWN
+        fate = self.block(loop.body)
+        return fate if fate.kind in ("ends", "lost", "lost-end", "running") else _UNKNOWN
+
+    def pipe(self, pipe: Pipe) -> _Fate:
+        at = next((index for index, item in enumerate(pipe.items) if _holds(item, self.target)), None)
+        if at is None:
+            return _UNKNOWN
+        fate = _left(self.statement(pipe.items[at]))
+        if fate.kind != "fails" or at == len(pipe.items) - 1 or self.pipefail:
+            return fate
+        return _UNKNOWN if self.pipefail is None else _Fate("lost", "pipe", (pipe.start, pipe.end))
+
+    def chain(self, chain: Chain) -> _Fate:
+        """`a && b || c`, from the part that holds the command on."""
+        at = next((index for index, (_, one) in enumerate(chain.items) if _holds(one, self.target)), None)
+        if at is None:
+            return _UNKNOWN
+        fate = self.statement(chain.items[at][1])
+        last = at == len(chain.items) - 1
+        if fate.kind == "ends" and self.errexit and not last and self.calls:
+            return _UNKNOWN  # `set -e` does not hold within a function that is called in front of `&&` or `||`
+        for operator, statement in chain.items[at + 1 :]:
+            if fate.kind not in ("fails", "lost"):
+                return fate
+            if (operator == "||") is (fate.kind == "fails"):
+                fate = self.after(statement, fate)
+        return replace(fate, exempt=fate.exempt or not last)
+
+    def branches(self, statement: If) -> _Fate:
+        for condition, body in statement.clauses:
+            if _holds(body, self.target):
+                return self.block(body)
+            if _holds(condition, self.target):
+                return self.tested(statement, condition)
+        otherwise = statement.otherwise
+        return self.block(otherwise) if otherwise is not None and _holds(otherwise, self.target) else _UNKNOWN
+
+    def tested(self, statement: If, condition: Block) -> _Fate:
+        """`if command`: the branch of a failure follows."""
+        if len(statement.clauses) != 1 or len(condition.items) != 1:
+            return _UNKNOWN
+        whole = condition.items[0][0]
+        negated = isinstance(whole, Not)
+        fate = self.statement(whole.body if isinstance(whole, Not) else whole)
+        if fate.kind != "fails":
+            return fate if fate.kind == "lost" else _UNKNOWN
+        branch = statement.clauses[0][1] if negated else statement.otherwise
+        lost = _Fate("lost", "branch", (statement.start, statement.end))
+        return lost if branch is None else self.effect(branch, lost)
+
+    # --- what comes after it ------------------------------------------------------------------------------------
+
+    def block(self, block: Block) -> _Fate:
+        at = next((index for index, (one, _) in enumerate(block.items) if _holds(one, self.target)), None)
+        if at is None:
+            return _UNKNOWN
+        statement, background = block.items[at]
+        fate = self.statement(statement)
+        if background and fate.kind in ("fails", "ends"):
+            fate = _Fate("running", "background", (statement.start, statement.end))
+        return self.go_on(block, at + 1, fate)
+
+    def go_on(self, block: Block, at: int, fate: _Fate) -> _Fate:
+        """The rest of a block after a statement with this fate."""
+        if fate.kind == "running":
+            return self.waited(block, at, fate)
+        if fate.kind == "fails" and not fate.exempt:
+            if self.errexit:
+                return _ENDING
+            if self.errexit is None:
+                return _UNKNOWN
+        rest = [one for one in block.items[at:] if not isinstance(one[0], Function)]
+        if fate.kind not in ("fails", "lost") or not rest:
+            return replace(fate, kept=frozenset()) if fate.kept else fate
+        kept = fate.kept
+        first = rest[0][0]
+        if _STATUS.search(self.text, first.start, first.end) and not self.shows(first):
+            name = self.keeps(first)
+            if not name:
+                return _ENDING if fate.kind == "fails" and self.hands_on(first) else _UNKNOWN
+            kept, rest = kept | {name}, rest[1:]
+        if any(self.uses(one, kept) for one, _ in rest):
+            return _UNKNOWN
+        return self.rest(rest, fate)
+
+    def rest(self, rest: list[tuple[Statement, bool]], fate: _Fate) -> _Fate:
+        """Statements that do not know of the status."""
+        final: Statement | None = None
+        for statement, background in rest:
+            final = statement
+            words = self.words(statement)
+            if words[:1] == ["exit"]:
+                return self.exit(words, statement, fate)
+            if words[:1] == ["return"] or (words[:1] == ["exec"] and len(words) > 1 and not self.succeeds(statement)):
+                return _UNKNOWN
+            if not isinstance(statement, Simple) and _ENDS.search(self.text, statement.start, statement.end):
+                return _UNKNOWN
+            if background:
+                final = None
+        if fate.kind == "lost":
+            return fate
+        if final is None or self.succeeds(final):
+            last = rest[-1][0]
+            return _Fate("lost", "later", (last.start, last.end))
+        return _UNKNOWN
+
+    def exit(self, words: list[str], statement: Statement, fate: _Fate) -> _Fate:
+        if len(words) == 1:
+            return _UNKNOWN if fate.kind == "fails" else replace(fate, kind="lost-end")
+        if words[1] == "0":
+            ending = _Fate("lost-end", "exit", (statement.start, statement.end))
+            return ending if fate.kind == "fails" else replace(fate, kind="lost-end")
+        return _ENDING if words[1].isdigit() else _UNKNOWN
+
+    def waited(self, block: Block, at: int, fate: _Fate) -> _Fate:
+        """A background job: the first statement that waits decides."""
+        for index, (statement, _) in enumerate(block.items[at:], at):
+            if not _WAITS.search(self.text, statement.start, statement.end) or isinstance(statement, Function):
+                continue
+            wait = next((one for one in _simples(statement) if self.words(one)[:1] == ["wait"]), None)
+            if wait is None or not isinstance(statement, Simple | Chain | Group):
+                return _UNKNOWN
+            plain = len(self.words(wait)) == 1
+            itself = _Fate("lost", "wait", (wait.start, wait.end)) if plain else _FAILS
+            inner = replace(self, target=wait.start, itself=itself)
+            return inner.go_on(block, index + 1, inner.statement(statement))
+        if any(
+            _ENDS.search(self.text, one.start, one.end) for one, _ in block.items[at:] if not isinstance(one, Simple)
+        ):
+            return _UNKNOWN
+        return fate
+
+    # --- what a statement does that runs because of the failure ---------------------------------------------------
+
+    def after(self, statement: Statement, fate: _Fate) -> _Fate:
+        """What stands behind `||` (of a failure) or `&&` (of a lost one)."""
+        lost = _Fate("lost", "fallback", (statement.start, statement.end)) if fate.kind == "fails" else fate
+        if isinstance(statement, Group):
+            return self.effect(statement.body, lost)
+        function = self.functions.get(next(iter(self.words(statement)), ""))
+        if function is not None and isinstance(function.body, Group):
+            return self.effect(function.body.body, lost)
+        return self.effect(Block(statement.start, statement.end, [(statement, False)]), lost)
+
+    def effect(self, block: Block, lost: _Fate) -> _Fate:
+        """The fate after a block that handles the failure: `lost` where it surely ends well."""
+        for statement, _ in block.items:
+            words = self.words(statement)
+            name = self.keeps(statement) if _STATUS.search(self.text, statement.start, statement.end) else ""
+            if name:
+                lost = replace(lost, kept=lost.kept | {name})
+            elif words[:1] == ["exit"]:
+                return self.exit(words, statement, lost)
+            elif not self.succeeds(statement):
+                return _UNKNOWN
+        return lost
+
+    # --- words ----------------------------------------------------------------------------------------------------
+
+    def words(self, statement: Statement) -> list[str]:
+        """The words of a simple command as written, without plain quotes; empty for anything else."""
+        if not isinstance(statement, Simple):
+            return []
+        return [self.text[t.start : t.end].strip("\"'") for t in statement.tokens if t.kind == "word"]
+
+    def succeeds(self, statement: Statement) -> bool:
+        """It ends with 0 whatever the command before it did."""
+        if isinstance(statement, Pipe):
+            return not self.pipefail and self.succeeds(statement.items[-1])
+        if isinstance(statement, Redirected):
+            return self.succeeds(statement.body)
+        if isinstance(statement, Group):
+            return bool(statement.body.items) and self.succeeds(statement.body.items[-1][0])
+        words = self.words(statement)
+        if not words:
+            return False
+        if all(ASSIGNMENT.match(word) for word in words):
+            return "$(" not in "".join(words) and "`" not in "".join(words)
+        if words[0] == "exec":
+            words = words[1:] or [":"]
+        if words[0] == "conda":
+            return words[1:2] == ["deactivate"]
+        return words[0].rsplit("/", 1)[-1] in SUCCEED_ANYWAY or words == ["wait"]
+
+    def shows(self, statement: Statement) -> bool:
+        """It only prints the status."""
+        if isinstance(statement, Pipe):
+            return self.shows(statement.items[0])
+        return self.words(statement)[:1] in [[one] for one in _SHOWS]
+
+    def keeps(self, statement: Statement) -> str:
+        """The variable that a statement puts the status into; empty for any other statement."""
+        words = self.words(statement)
+        if words and words[0] in _DECLARING:
+            words = words[1:]
+        found = [ASSIGNMENT.match(word) for word in words]
+        return found[0].group(1) if len(found) == 1 and found[0] is not None else ""
+
+    def hands_on(self, statement: Statement) -> bool:
+        """`exit $?` right behind the command."""
+        words = self.words(statement)
+        return words[:1] == ["exit"] and _STATUS.search(words[1]) is not None if len(words) == 2 else False
+
+    def uses(self, statement: Statement, names: frozenset[str]) -> bool:
+        """It looks at one of the variables, and does not only print it."""
+        if not names or self.shows(statement):
+            return False
+        return any(re.search(rf"\b{name}\b", self.text[statement.start : statement.end]) for name in names)
+
+
+def _left(fate: _Fate) -> _Fate:
+    """The fate of a subshell: its `exit` ends only itself."""
+    kind: Kind | None = {"ends": "fails", "lost-end": "lost"}.get(fate.kind)  # type: ignore[assignment]
+    return fate if kind is None else replace(fate, kind=kind)
+
+
+def _holds(statement: Statement, offset: int) -> bool:
+    return statement.start <= offset < statement.end
+
+
+def _children(statement: Statement) -> Iterator[Statement]:
+    if isinstance(statement, Pipe):
+        yield from statement.items
+    elif isinstance(statement, Chain):
+        yield from (one for _, one in statement.items)
+    elif isinstance(statement, Block):
+        yield from (one for one, _ in statement.items)
+    elif isinstance(statement, If):
+        for condition, body in statement.clauses:
+            yield condition
+            yield body
+        if statement.otherwise is not None:
+            yield statement.otherwise
+    elif isinstance(statement, Case):
+        yield from (body for _, body, _ in statement.items)
+    elif isinstance(statement, Loop):
+        if statement.condition is not None:
+            yield statement.condition
+        yield statement.body
+    elif not isinstance(statement, Simple):
+        yield statement.body
+
+
+def _statements(root: Statement) -> Iterator[Statement]:
+    """All statements below one, in no particular order."""
+    stack = [root]
+    while stack:
+        statement = stack.pop()
+        yield statement
+        stack.extend(_children(statement))
+
+
+def _simples(root: Statement) -> Iterator[Simple]:
+    return (one for one in _statements(root) if isinstance(one, Simple))

@@ -1,0 +1,146 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kube_gaplint.facts.purposes import script as purpose_of_script
+from kube_gaplint.findings import AddLine, Fix, Gap, Related, Severity
+from kube_gaplint.model.command import LostStatus
+from kube_gaplint.model.scale import size
+from kube_gaplint.model.setting import Origin
+from kube_gaplint.model.training import TrainingProcess
+from kube_gaplint.rule import Context, rule
+
+_KEPT_ALIVE = frozenset({"Deployment", "StatefulSet", "ReplicaSet", "LeaderWorkerSet", "RayCluster", "RayService"})
+"""Kinds that start their pods again after success as after failure."""
+_WITHOUT_PIPEFAIL = frozenset({"sh", "dash"})
+"""Shells that may not know the option (dash has it since 0.5.13)."""
+
+
+@rule(
+    code="RETRY004",
+    name="exit-code-swallowed",
+    view=TrainingProcess,
+    severity=Severity.ERROR,
+    evidence=("IL-0125", "pip-at-start"),
+)
+def check(process: TrainingProcess, _context: Context) -> Iterator[Gap]:
+    """The script ends with 0 though training failed: the failure counts as success, and nothing is retried.
+
+    ## What it flags
+    A shell script that loses the exit status of the training program: a pipe into `tee` without `pipefail`, `|| true`,
+    commands after it that always succeed (`echo`, `sleep`, `exit 0`), a background job that nothing waits for, or a
+    `wait` without a process id, whose status is 0. Nested scripts and functions are followed. It keeps quiet where the
+    script looks at the status (`rc=$?`, `${PIPESTATUS[0]}`, a test that ends it) or where `set -e` ends it in time.
+
+    ## Why it hurts
+    The controller only sees the status of the container. With 0 the Job is Complete, the checkpoint stays where the
+    crash left it, and no restart budget is ever touched. The batch script of BLOOM's 384-GPU run piped srun into `tee`
+    under `set -e` alone, so that the failure of a step did not reach Slurm. Elsewhere a missing `set -e` turned a
+    failed download into a misleading import error, for two days.
+
+    ## Bad
+    ```yaml
+    apiVersion: batch/v1
+    kind: Job
+    metadata: {name: pretrain}
+    spec:
+      backoffLimit: 20
+      template:
+        spec:
+          restartPolicy: Never
+          containers:
+          - name: trainer
+            image: nvcr.io/nvidia/pytorch:24.05-py3
+            command: [bash, -c]
+            args:
+            - |
+              set -e
+              torchrun --standalone --nproc-per-node=8 pretrain.py 2>&1 | tee /logs/train.log
+            resources: {limits: {nvidia.com/gpu: 8}}
+    ```
+
+    ## Good
+    ```yaml
+    apiVersion: batch/v1
+    kind: Job
+    metadata: {name: pretrain}
+    spec:
+      backoffLimit: 20
+      template:
+        spec:
+          restartPolicy: Never
+          containers:
+          - name: trainer
+            image: nvcr.io/nvidia/pytorch:24.05-py3
+            command: [bash, -c]
+            args:
+            - |
+              set -eo pipefail
+              torchrun --standalone --nproc-per-node=8 pretrain.py 2>&1 | tee /logs/train.log
+            resources: {limits: {nvidia.com/gpu: 8}}
+    ```
+
+    ## When to keep it
+    Where a failed run must not be repeated and something else reads the result. Then say so in the suppression.
+
+    ## Fix safety
+    Safe where `set -o pipefail` alone hands the status on. Elsewhere there is only advice: what the script should do
+    after a failure is for its author to say.
+
+    ## References
+    - https://www.gnu.org/software/bash/manual/html_node/Pipelines.html
+    - https://github.com/bigscience-workshop/bigscience/blob/master/train/tr11-176B-ml/tr11-176B-ml.slurm
+    """
+    lost, workload = process.status_lost, process.workload
+    if lost is None or not workload.trains or workload.subject.kind in _KEPT_ALIVE or not _is_training(process):
+        return
+    yield Gap(
+        Origin(lost.place if lost.way == "pipe" else lost.command.place),
+        _message(lost),
+        f"a failed run of {size(workload)} counts as finished, and nothing starts it again",
+        detail=lost.way,
+        related=() if lost.way == "pipe" else (Related(Origin(lost.place), "this is the status that counts"),),
+        fix=_fix(lost),
+        container=process.container.name,
+    )
+
+
+def _is_training(process: TrainingProcess) -> bool:
+    """A program that is seen to train; of scripts that are not seen, one whose name says so."""
+    if process.program or process.launchers:
+        return True
+    return any(purpose_of_script(word.shown.rsplit("/", 1)[-1]) == "training" for word in process.command.words[:3])
+
+
+def _message(lost: LostStatus) -> str:
+    name = lost.command.name or "the training command"
+    what = " ".join(lost.place.text.split())[:60]
+    return {
+        "pipe": f"{name} is piped into another command without pipefail: its failure is lost",
+        "fallback": f"a failure of {name} is turned into success by `|| {what}`",
+        "later": f"a failure of {name} is lost: `{what}` comes last, and its 0 is the script's status",
+        "background": f"{name} runs in the background, and nothing waits for its status",
+        "wait": f"{name} runs in the background, and `wait` without its process id always gives 0",
+        "branch": f"a failure of {name} only takes another branch, and the script ends with 0",
+        "exit": f"a failure of {name} is lost: the script ends with `{what}`",
+    }[lost.way]
+
+
+def _fix(lost: LostStatus) -> Fix:
+    script = lost.command.script
+    if lost.way == "pipe" and script is not None:
+        if script.shell in _WITHOUT_PIPEFAIL:
+            return Fix("run the script with `bash -o pipefail`: not every sh knows the option")
+        if not lost.pipefail_suffices:
+            return Fix("set -eo pipefail at the top of the script")
+        several_lines = "\n" in script.text.text.strip()
+        line = (AddLine(Origin(lost.place), "set -o pipefail"),) if several_lines else ()
+        return Fix("set -o pipefail before the pipe", line, safe=True)
+    return Fix({
+        "fallback": "let the failure through, or end with `exit 1` after what has to be done",
+        "later": "set -e at the top, or keep the status (`rc=$?`) and end with `exit $rc`",
+        "background": "wait for it: `wait $!`",
+        "wait": "name the process: `wait $!`, or `wait -n` for several",
+        "branch": "end the branch with `exit 1`",
+        "exit": "keep the status (`rc=$?`) and end with `exit $rc`",
+    }[lost.way])  # fmt: skip

@@ -1,0 +1,173 @@
+"""Whether a failure of a command reaches the end of its script."""
+
+from __future__ import annotations
+
+import pytest
+
+from kube_gaplint.launch.shell import read_script
+from kube_gaplint.launch.shell_status import lost_status
+from kube_gaplint.model.command import LostStatus
+from kube_gaplint.model.environment import Environment
+from kube_gaplint.model.setting import Origin
+from kube_gaplint.text.source import Source, WholeText
+
+
+def lost(text: str, name: str = "torchrun", **files: str) -> LostStatus | None:
+    source = Source("run.sh", text)
+    whole = WholeText(source)
+    texts = {f"/{key}.sh": WholeText(Source(f"{key}.sh", value)) for key, value in files.items()}
+    script = read_script(whole, Environment(Origin(whole.place(0, 0))), files=texts.get)
+    command = next(command for command in script.commands if command.name == name)
+    return lost_status(command)
+
+
+def way(text: str, name: str = "torchrun", **files: str) -> str:
+    found = lost(text, name, **files)
+    return "" if found is None else found.way
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        # pipelines
+        ("torchrun t.py | tee log", "pipe"),
+        ("torchrun t.py 2>&1 | tee log\necho done", "pipe"),
+        ("set -e\ntorchrun t.py |& tee log\necho done", "pipe"),
+        ("{ torchrun t.py; } 2>&1 | tee log", "pipe"),
+        ("( torchrun t.py ) | tee log", "pipe"),
+        ("torchrun t.py | tee log\npython upload.py", "pipe"),
+        ("set -o pipefail\ntorchrun t.py | tee log", ""),
+        ("set -euxo pipefail\ntorchrun t.py | tee log\necho done", ""),
+        ("set -o pipefail\ntorchrun t.py | tee log\necho done", "later"),
+        ("set $FLAGS\ntorchrun t.py | tee log", "pipe"),
+        ("torchrun t.py | tee log\nexit ${PIPESTATUS[0]}", ""),
+        ("torchrun t.py | tee log\nrc=${PIPESTATUS[0]}\necho $rc\nexit $rc", ""),
+        ("torchrun t.py | tee log\nrc=${PIPESTATUS[0]}\necho $rc", "pipe"),
+        ("torchrun t.py | tee log; test ${PIPESTATUS[0]} -eq 0", ""),
+        ("yes | torchrun t.py", ""),
+        ("exec > >(tee log) 2>&1\ntorchrun t.py", ""),
+        # what stands behind ||
+        ("torchrun t.py || true", "fallback"),
+        ("torchrun t.py || :", "fallback"),
+        ("set -e\ntorchrun t.py || echo failed\nsleep 5", "fallback"),
+        ("torchrun t.py || { echo failed; sleep 60; }", "fallback"),
+        ("torchrun t.py || { echo failed; exit 138; }", ""),
+        ("torchrun t.py || exit 1", ""),
+        ("torchrun t.py || exit 0", "fallback"),
+        ("torchrun t.py || python fallback.py", ""),
+        ("torchrun t.py || rc=$?\nsync\nexit $rc", ""),
+        ("torchrun t.py || rc=$?\necho $rc", "fallback"),
+        ("fail() { echo failed; exit 1; }\ntorchrun t.py || fail", ""),
+        ("fail() { echo failed; }\ntorchrun t.py || fail", "fallback"),
+        ("torchrun t.py && echo ok || echo failed", "fallback"),
+        ("torchrun t.py || true\n[ -f done ] || exit 1", ""),
+        ("! torchrun t.py", ""),
+        # what comes after it
+        ("torchrun t.py; echo done", "later"),
+        ("cd /app\ntorchrun t.py\nsleep 600   # keep it", "later"),
+        ("torchrun t.py\nsync", "later"),
+        ("torchrun t.py\npython convert.py\necho done", "later"),
+        ("torchrun t.py\npython convert.py", ""),
+        ("torchrun t.py\nexit 0", "exit"),
+        ("torchrun t.py\nexit $?", ""),
+        ("torchrun t.py\nrc=$?\necho $rc\nexit $rc", ""),
+        ("torchrun t.py\nrc=$?\nif [ $rc -ne 0 ]; then exit 3; fi\necho done", ""),
+        ("torchrun t.py\nif [ $? -ne 0 ]; then exit 3; fi\necho done", ""),
+        ('torchrun t.py\necho "exit code $?"', "later"),
+        ("torchrun t.py\nif [ -f failed ]; then exit 3; fi\necho done", ""),
+        ("set -e\ntorchrun t.py\necho done", ""),
+        ("torchrun t.py\necho a | tee log", "later"),
+        ("torchrun t.py && echo ok", ""),
+        ("set -e\ntorchrun t.py && echo ok\nsleep 5", "later"),
+        ("exec torchrun t.py\necho never", ""),
+        ("trap 'rm -f x; exit 3' EXIT\ntorchrun t.py\necho done", ""),
+        ("trap 'exit 1' ERR\ntorchrun t.py\necho done", ""),
+        ("trap 'rm -f x' EXIT\ntorchrun t.py", ""),
+        ("torchrun t.py", ""),
+        # jobs
+        ("torchrun t.py &\nsleep infinity", "background"),
+        ("torchrun t.py &", "background"),
+        ("torchrun t.py &\nwait", "wait"),
+        ("torchrun t.py &\npid=$!\ntrap 'kill -TERM $pid' TERM\nwait $pid", ""),
+        ("set -eu\ntorchrun t.py &\npid=$!\nwait $pid\necho done", ""),
+        ("torchrun t.py &\nwait $!\necho done", "later"),
+        ("torchrun t.py &\nwait $! || exit 1\necho done", ""),
+        ("torchrun t.py &\nwait -n", ""),
+        ("torchrun t.py &\npid=$!\nwhile kill -0 $pid; do sleep 5; done\nwait $pid", ""),
+        ("for i in 0 1; do\n  torchrun t.py &\ndone\nwait", "wait"),
+        ("for i in 0 1; do\n  torchrun t.py & pids+=($!)\ndone\nfor p in ${pids[@]}; do wait $p || exit 1; done", ""),
+        # branches, loops, functions
+        ("if torchrun t.py; then echo ok; else echo failed; fi", "branch"),
+        ("if torchrun t.py; then echo ok; else exit 1; fi", ""),
+        ("if ! torchrun t.py; then echo failed; fi", "branch"),
+        ("if ! torchrun t.py; then echo failed; exit 1; fi\necho done", ""),
+        ("if [ $RANK = 0 ]; then torchrun t.py | tee log; else torchrun t.py; fi", "pipe"),
+        ("if [ $RANK = 0 ]; then\n  torchrun t.py\nelse\n  torchrun t.py\nfi", ""),
+        ("if [ $RANK = 0 ]; then\n  torchrun t.py\nfi\necho done", "later"),
+        ("until torchrun t.py; do sleep 5; done", ""),
+        ("for i in 1 2 3; do torchrun t.py && break || sleep 5; done", ""),
+        ("for lr in 1 2; do torchrun t.py --lr $lr | tee log; done", "pipe"),
+        ("case $MODE in a) torchrun t.py | tee log;; esac", "pipe"),
+        ("run() { torchrun t.py; }\nrun", ""),
+        ("run() { torchrun t.py; }\nrun | tee log", "pipe"),
+        ("run() { torchrun t.py | tee log; }\nrun", "pipe"),
+        ("run() { torchrun t.py; }\nrun || true", "fallback"),
+        ("run() {\n  torchrun t.py\n  return $?\n}\nrun", ""),
+        ("run() { torchrun t.py; }\nrun\nrun\necho done", "later"),
+        ("run() { torchrun t.py; }\nrun || exit 1\nrun\necho done", ""),
+        # scripts in scripts
+        ('bash -c "torchrun t.py | tee log"', "pipe"),
+        ('bash -c "torchrun t.py" | tee log', "pipe"),
+        ('bash -o pipefail -c "torchrun t.py | tee log"', ""),
+        ('set -e\nbash -c "torchrun t.py"\necho done', ""),
+        ('bash -c "torchrun t.py"\necho done', "later"),
+    ],
+)
+def test_ways(text: str, expected: str) -> None:
+    assert way(text) == expected
+
+
+def test_a_script_file_hands_its_status_to_the_one_that_started_it() -> None:
+    assert way("bash /inner.sh | tee log", inner="torchrun t.py") == "pipe"
+    assert way("bash /inner.sh", inner="torchrun t.py\nsleep 5") == "later"
+    assert way("bash /inner.sh", inner="torchrun t.py") == ""
+    assert way("source /inner.sh", inner="torchrun t.py | tee log") == ""
+
+
+def test_the_place_is_what_drops_the_status() -> None:
+    found = lost("cd /app\ntorchrun t.py\nsleep 600\n")
+    assert found is not None
+    assert found.place.text == "sleep 600"
+    found = lost("torchrun t.py || true")
+    assert found is not None
+    assert found.place.text == "true"
+
+
+@pytest.mark.parametrize(
+    ("text", "suffices"),
+    [
+        ("torchrun t.py | tee log", True),
+        ("set -e\ntorchrun t.py | tee log\necho done", True),
+        ("torchrun t.py | tee log\necho done", False),
+    ],
+)
+def test_whether_pipefail_is_all_that_is_missing(text: str, suffices: bool) -> None:
+    found = lost(text)
+    assert found is not None
+    assert found.pipefail_suffices is suffices
+
+
+def test_an_array_has_no_script_to_lose_it_in() -> None:
+    from kube_gaplint.launch.start import start
+    from kube_gaplint.model.command import Word
+
+    place = WholeText(Source("a.yaml", "torchrun t.py")).place(0, 8)
+    started = start((Word(("torchrun",), place), Word(("t.py",), place)), Environment(Origin(place)))
+    assert lost_status(started.commands[0]) is None
+
+
+def test_the_command_is_that_of_the_script_which_drops_the_status() -> None:
+    found = lost('srun bash -c "ls" | tee a\nbash -c "torchrun t.py" | tee log')
+    assert found is not None
+    assert found.command.place.text == 'bash -c "torchrun t.py"'
+    assert found.place.text == 'bash -c "torchrun t.py" | tee log'
