@@ -229,6 +229,15 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str], ...] = (
         "Nothing starts the job again: one failed pod ends the whole run until a person notices.",
     ),
     (
+        "RETRY003",
+        "partial-gang-restart",
+        "warning",
+        "Workload",
+        "kube_gaplint_rules.retry.partial_gang_restart",
+        "core",
+        "Pods of a fixed-size gang restart one by one, and a lone rank that comes back cannot join the others.",
+    ),
+    (
         "RETRY004",
         "exit-code-swallowed",
         "error",

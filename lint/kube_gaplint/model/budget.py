@@ -29,12 +29,18 @@ def deciding_layer(workload: Workload) -> RestartLayer | None:
     return next((layer for layer in own if layer.scope == "workload"), own[0] if own else None)
 
 
+def loses_nodes(workload: Workload) -> bool:
+    """A Volcano Job whose containers the kubelet restarts, while no policy brings a lost pod back."""
+    own = [layer for layer in workload.restarts if layer.owner == "Volcano"]
+    return bool(own) and all(isinstance(layer.budget, Set) and layer.budget.value == 0 for layer in own)
+
+
 def several_pods(workload: Workload) -> bool:
     """It surely has more than one pod that trains, though their number may not be known."""
     if isinstance(workload.nodes, Set):
         return workload.nodes.value > 1
-    training = [role for role in workload.roles if role.trains]
-    return sum(not (isinstance(role.replicas, Set) and role.replicas.value == 0) for role in training) > 1
+    counts = [role.replicas.value for role in workload.roles if role.trains and isinstance(role.replicas, Set)]
+    return sum(counts) > 1
 
 
 def large(workload: Workload, accelerators: int = 8) -> bool:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from kube_gaplint.facts.retry import IGNORE_RULES, RESTART_RULES
 from kube_gaplint.findings import Change, Fix, Gap, Related, SetKey, Severity
-from kube_gaplint.model.budget import deciding_layer, large, proposed_budget, time_between_failures
+from kube_gaplint.model.budget import deciding_layer, large, loses_nodes, proposed_budget, time_between_failures
 from kube_gaplint.model.placement import any_spot
 from kube_gaplint.model.retry import disruptions_are_ignored, pod_failure_policy, restart_policies
 from kube_gaplint.model.setting import Origin, Set, Unknown
@@ -143,7 +143,7 @@ def _zero(workload: Workload, layer: RestartLayer) -> tuple[Severity, str] | Non
         return Severity.WARNING, f"{_reason(workload, layer)}: the first pod that fails ends the {kind}"
     if layer.owner == "RayJob":
         return _of_ray(workload, layer)
-    if layer.owner == "Volcano" and all(_is_zero(one) for one in workload.restarts if one.owner == "Volcano"):
+    if loses_nodes(workload):
         return Severity.WARNING, "no policy restarts the job when a pod is lost: only a crashed container starts again"
     backoff = workload.fields["spec.runPolicy.backoffLimit"]
     unset = isinstance(backoff, Set) and not backoff.origin.written
