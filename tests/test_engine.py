@@ -7,7 +7,7 @@ from datetime import date
 from pathlib import Path
 
 from kube_gaplint.engine import Request, _finding, _fingerprinted, _Found, _merged, lint
-from kube_gaplint.findings import Gap, Severity
+from kube_gaplint.findings import Fix, Gap, SetVariable, Severity
 from kube_gaplint.meta import META_RULES
 from kube_gaplint.model.setting import Origin
 from kube_gaplint.model.subject import Subject
@@ -24,10 +24,11 @@ def found(
     container: str = "",
     owner: int = 0,
     severity: Severity | None = None,
+    fix: Fix | None = None,
 ) -> _Found:
     place = Place(source, Span(start, start + 1))
     subject = Subject("Job", "batch/v1", "ns", "train", container)
-    finding = _finding(RULE, Gap(Origin(place), "message", detail=detail, severity=severity), subject, place)
+    finding = _finding(RULE, Gap(Origin(place), "message", detail=detail, severity=severity, fix=fix), subject, place)
     return _Found(finding, Place(source, Span(owner, owner + 1)), detail)
 
 
@@ -36,6 +37,22 @@ def test_like_roles_of_one_object_are_one_finding() -> None:
     merged = _merged([found(source, 10, container="master"), found(source, 20, container="worker")])
     assert len(merged) == 1
     assert [related.origin.place.span.start for related in merged[0].finding.related] == [20]
+
+
+def test_one_fix_mends_all_like_places() -> None:
+    source = Source("job.yaml", "x" * 100)
+
+    def set_at(start: int, *, safe: bool = True) -> Fix:
+        return Fix("set it", (SetVariable(Origin(Place(source, Span(start, start + 1))), "A", "1"),), safe=safe)
+
+    both = [found(source, 10, fix=set_at(10)), found(source, 20, fix=set_at(20))]
+    [merged] = _merged(both)
+    assert merged.finding.fix == Fix("set it", (*set_at(10).changes, *set_at(20).changes), safe=True)
+    [merged] = _merged([both[0], found(source, 20, fix=set_at(20, safe=False))])
+    assert merged.finding.fix is not None
+    assert not merged.finding.fix.safe
+    [merged] = _merged([both[0], found(source, 20)])
+    assert merged.finding.fix == set_at(10)
 
 
 def test_different_details_and_objects_stay_apart() -> None:

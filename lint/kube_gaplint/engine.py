@@ -10,7 +10,7 @@ from datetime import date
 from typing import TYPE_CHECKING, Any
 
 from kube_gaplint import registry
-from kube_gaplint.findings import FileError, Finding, Gap, Related, Report, Severity, Summary
+from kube_gaplint.findings import Change, FileError, Finding, Fix, Gap, Related, Report, Severity, Summary
 from kube_gaplint.meta import META_RULES
 from kube_gaplint.model.profile import Profile
 from kube_gaplint.model.setting import Origin
@@ -239,7 +239,21 @@ def _one_of(group: list[_Found]) -> _Found:
         else Related(item.finding.origin, "the same here")
         for item in others
     )
-    return replace(first, finding=replace(first.finding, related=(*first.finding.related, *also)))
+    fix = _common_fix([first, *others])
+    return replace(first, finding=replace(first.finding, related=(*first.finding.related, *also), fix=fix))
+
+
+def _common_fix(group: list[_Found]) -> Fix | None:
+    """One fix for all places of a gap, where each has one that can be made; else that of the first."""
+    fixes = [item.finding.fix for item in group]
+    changes: list[Change] = []
+    for fix in fixes:
+        if fix is None or not fix.applicable:
+            return fixes[0]
+        changes.extend(change for change in fix.changes if change not in changes)
+    first = fixes[0]
+    assert first is not None
+    return replace(first, changes=tuple(changes), safe=all(fix is not None and fix.safe for fix in fixes))
 
 
 def _fingerprinted(found: list[_Found]) -> list[Finding]:

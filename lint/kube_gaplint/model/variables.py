@@ -31,6 +31,16 @@ class GivenVariable:
     nccl: Release | None
     """The releases of the programs in the container, where they are known."""
 
+    @property
+    def stands_alone(self) -> bool:
+        """Whether it can be edited at its place; see `stands_alone`."""
+        return stands_alone(self.name, self.origin)
+
+
+def stands_alone(name: str, origin: Origin) -> bool:
+    """Whether a place holds this variable and nothing else: `srun --export=ALL,X=1` holds more."""
+    return origin.node is not None or origin.place.text.startswith(f"{name}=")
+
 
 def given_variables(workload: Workload) -> Iterator[GivenVariable]:
     """All variables that are written somewhere, each place once. What controllers and launchers add by themselves,

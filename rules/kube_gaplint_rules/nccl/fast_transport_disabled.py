@@ -3,7 +3,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kube_gaplint.facts.variables import strtoll
-from kube_gaplint.findings import Fix, Gap, Related, RemoveEntry, Severity
+from kube_gaplint.findings import Fix, Gap, Related, SetVariable, Severity
 from kube_gaplint.model.scale import size
 from kube_gaplint.model.setting import Origin, Set
 from kube_gaplint.model.training import TrainingProcess
@@ -81,7 +81,7 @@ def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
     While a broken link or driver is being mended, or where a plugin (EFA, TCPX) replaces the transport.
 
     ## Fix safety
-    Unsafe: if the transport was switched off because it failed, removing the line brings the failure back.
+    Unsafe: if the transport was switched off because it failed, switching it on brings the failure back.
 
     ## References
     - https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/env.html#nccl-ib-disable
@@ -124,6 +124,6 @@ def _gap(process: TrainingProcess, name: str, value: Set[str], evidence: Origin 
         effect,
         detail=name,
         related=() if evidence is None else (Related(evidence, note),),
-        fix=Fix(f"remove {name}, or mend what it works around", (RemoveEntry(value.origin),)),
+        fix=Fix(f"set {name} to 0, or mend what it works around", (SetVariable(process.environment.home, name, "0"),)),
         container=process.container.name,
     )

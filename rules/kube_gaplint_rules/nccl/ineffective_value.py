@@ -108,16 +108,19 @@ def _gap(workload: Workload, given: GivenVariable, row: Variable, text: str, rea
     bad = read.opposite or read.trouble == "ends-the-process"
     message, consequence = _words(row, read)
     value = _meant(row, text, read)
-    home = given.container.environment.home
+    fix = None
+    if value is not None and given.stands_alone:
+        changes = (SetVariable(given.container.environment.home, given.name, value),)
+        fix = Fix(f"write {given.name}={value}", changes, safe=True)
+    elif value is not None:
+        fix = Fix(f"write {given.name}={value}")
     return Gap(
         given.origin,
         f"{shown} {message}",
         consequence,
         detail=f"{given.name}: {read.trouble}",
         severity=Severity.INFO if not loud else Severity.ERROR if bad else Severity.WARNING,
-        fix=None
-        if value is None
-        else Fix(f"write {given.name}={value}", (SetVariable(home, given.name, value),), safe=True),
+        fix=fix,
         container=given.container.name,
     )
 

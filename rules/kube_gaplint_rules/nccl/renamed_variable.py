@@ -6,6 +6,7 @@ from kube_gaplint.facts.variables import variable
 from kube_gaplint.findings import Fix, Gap, Related, RemoveEntry, RenameKey, Severity
 from kube_gaplint.model.setting import Absent, Set
 from kube_gaplint.model.training import TrainingProcess
+from kube_gaplint.model.variables import stands_alone
 from kube_gaplint.model.watchdog import RENAMED
 from kube_gaplint.rule import Context, rule
 
@@ -100,21 +101,26 @@ def check(process: TrainingProcess, _context: Context) -> Iterator[Gap]:
         if not value.origin.written or value.origin.place == process.environment.home.place:
             continue
         new = process.environment.get(row.replaced_by)
+        editable = stands_alone(name, value.origin)
         named_at = value.origin if isinstance(value, Set) else process.environment.names.get(name, value.origin)
         related: tuple[Related, ...] = ()
         shown = f"{name}={value.value}" if isinstance(value, Set) else name
         if isinstance(new, Absent):
-            fix = Fix(f"rename it to {row.replaced_by}", (RenameKey(named_at, row.replaced_by),), safe=True)
+            fix = Fix(
+                f"rename it to {row.replaced_by}",
+                (RenameKey(named_at, row.replaced_by),) if editable else (),
+                safe=True,
+            )
             message = f"{shown}: since torch 2.2 the name is {row.replaced_by}"
             consequence = "the old name is read with a warning"
         elif isinstance(new, Set) and isinstance(value, Set) and new.value != value.value:
-            fix = Fix(f"remove {name}", (RemoveEntry(value.origin),), safe=True)
+            fix = Fix(f"remove {name}", (RemoveEntry(value.origin),) if editable else (), safe=True)
             by = f" ({new.origin.note})" if new.origin.note else ""
             message = f"{shown} has no effect: {row.replaced_by}={new.value}{by} wins"
             consequence = f"{new.value} is in force"
             related = (Related(new.origin, f"{row.replaced_by} comes from here"),)
         else:
-            fix = Fix(f"remove {name}", (RemoveEntry(value.origin),), safe=True)
+            fix = Fix(f"remove {name}", (RemoveEntry(value.origin),) if editable else (), safe=True)
             message = f"{shown} repeats {row.replaced_by} under its old name"
             consequence = f"{row.replaced_by} wins where the two differ"
         yield Gap(

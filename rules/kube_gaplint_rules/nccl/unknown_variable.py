@@ -167,8 +167,11 @@ def _fix(workload: Workload, given: GivenVariable, row: Variable | None, meant: 
     if row is not None and row.note:
         return Fix(f"use {meant.name}: {row.note}")
     if any(meant.name in process.environment for process in workload.processes):
-        return Fix(f"remove {given.name}: {meant.name} is set as well", (RemoveEntry(given.origin),))
-    changes: tuple[Change, ...] = (RenameKey(given.named_at, meant.name),)
+        return Fix(
+            f"remove {given.name}: {meant.name} is set as well",
+            (RemoveEntry(given.origin),) if given.stands_alone else (),
+        )
+    changes: tuple[Change, ...] = (RenameKey(given.named_at, meant.name),) if given.stands_alone else ()
     safe = edit_distance(given.name, meant.name, NEAR) <= NEAR and _fits(given, meant)
     return Fix(f"rename it to {meant.name}", changes, safe=safe)
 
