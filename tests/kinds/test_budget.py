@@ -106,7 +106,7 @@ def test_labels_of_spot_nodes(key: str, value: str, spot: bool) -> None:
     [
         ("nodeSelector: {karpenter.sh/capacity-type: spot}", True),
         ("nodeSelector: {karpenter.sh/capacity-type: on-demand}", False),
-        ('tolerations: [{key: cloud.google.com/gke-spot, operator: Equal, value: "true"}]', True),
+        ('tolerations: [{key: cloud.google.com/gke-spot, operator: Equal, value: "true"}]', False),
         ("tolerations: [{operator: Exists}]", False),
         (
             "affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: "
