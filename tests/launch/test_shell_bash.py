@@ -178,6 +178,7 @@ HOSTILE = {
     "array": "A=(" + "a " * 5000 + ')\n' + 'run "${A[@]}"\n' * 30,
     "nested": "bash -c '" * 300,
     "appends": "A=x\n" + "".join(f'A="$A --o{n} {n}"\nrun $A\n' for n in range(300)),
+    "templates": "{{ if .x }}\n" * 3000 + "run",
     "documents": "cat <<A\n" * 2000,
     "words": "run " + "a " * 90000,
 }  # fmt: skip

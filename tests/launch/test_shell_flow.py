@@ -88,6 +88,14 @@ FLOWS = {
     "eval \"$(conda shell.bash hook)\"; run ${A:-1}": ["run 1"],
     "eval \"$X\"; run ${A:-1}": ["run " + UNKNOWN],
     ". venv/bin/activate; source /opt/conda/bin/activate x; run ${A:-1}": ["run 1"],
+    # templates
+    "{{- if .x }}\nA=1\nrun a\n{{- else }}\nrun b\n{{- end }}\nrun $A": [
+        "conditional: run a", "conditional: run b", "run " + UNKNOWN,
+    ],
+    "{{ if .x }}\n{{ if .y }}\nrun a\n{{ end }}\n{{ end }}\nrun b": ["conditional: run a", "run b"],
+    "{{/* note */}}\n{{ .Values.setup }}\nrun ${A:-1}": ["run " + UNKNOWN],
+    "{{ if .x }}\nrun a": ["conditional: run a"],
+    "{{ end }}\nrun a --b={{ .c }} &\nwait": ["run a --b=" + UNKNOWN],
     # not a command
     "echo run a; # run b\ncat <<EOF\nrun c\nEOF": [],
 }  # fmt: skip

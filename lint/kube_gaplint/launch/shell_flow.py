@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from itertools import pairwise
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from kube_gaplint.launch.shell_arithmetic import glob_matches
 from kube_gaplint.launch.shell_parameters import arithmetic_value
-from kube_gaplint.launch.shell_process import Flow
+from kube_gaplint.launch.shell_process import MAX_DEPTH, Flow
+from kube_gaplint.launch.shell_reader import TEMPLATE
 from kube_gaplint.launch.shell_state import Changes
 from kube_gaplint.launch.shell_tests import decide
 from kube_gaplint.launch.shell_text import EMPTY
@@ -20,9 +22,13 @@ from kube_gaplint.model.command import Certainty, Command
 if TYPE_CHECKING:
     from kube_gaplint.launch.shell_walk import Walker
 
+Items: TypeAlias = "Sequence[tuple[Statement, bool]]"
+"""Statements in order, each with whether it runs in the background."""
+
 ASSIGNMENT: Final = re.compile(r"([A-Za-z_]\w*)(\[[^\]\n]*\])?(\+?)=")
 CHANGED: Final = re.compile(r"([A-Za-z_]\w*)\s*(?:\+\+|--|(?:<<|>>|[-+*/%&|^])?=(?!=))|(?:\+\+|--)\s*([A-Za-z_]\w*)")
 """What an arithmetic text assigns."""
+_ACTION: Final = re.compile(r"\{\{-?\s*(?:(if|range|with|else|end)\b|(/\*))")
 _SUCCEED: Final = frozenset(
     ["true", ":", "echo", "export", "set", "shopt", "unset", "printf", "umask", "ulimit", "trap", "declare", "typeset"]
 )
@@ -192,6 +198,82 @@ def matches(walker: Walker, text: str, patterns: list[Token]) -> bool | None:
         if found is None:
             verdict = None
     return verdict
+
+
+# --- templates -----------------------------------------------------------------------------------------------------
+
+
+def template_line(walker: Walker, statement: Statement) -> str:
+    """What a line that is nothing but a template action does (`if`, `range`, `with`, `else`, `end`, or `text` where it
+    stands for commands); empty for any other statement."""
+    if not isinstance(statement, Simple) or len(statement.tokens) != 1:
+        return ""
+    raw = walker.source.text[statement.start : statement.end]
+    if TEMPLATE.fullmatch(raw) is None:
+        return ""
+    found = _ACTION.match(raw)
+    if found is None:
+        return "text"
+    return found.group(1) or "comment"
+
+
+def run_templated(walker: Walker, items: Items) -> Flow:
+    """Statements between which template actions stand: what `{{ if }}` brackets may not be there."""
+    budget = walker.shell.budget
+    if budget.depth > MAX_DEPTH:
+        return ""
+    budget.depth += 1
+    try:
+        return _templated(walker, items)
+    finally:
+        budget.depth -= 1
+
+
+def _templated(walker: Walker, items: Items) -> Flow:
+    at = 0
+    while at < len(items):
+        statement, background = items[at]
+        action = template_line(walker, statement)
+        if action in ("if", "range", "with"):
+            bounds = _bounds(walker, items, at)
+            heading = walker.text(statement.start, statement.end)
+            branches = Branches(walker)
+            for low, high in pairwise(bounds):
+                branches.add(partial(run_templated, walker, items[low + 1 : high]), heading)
+            if len(bounds) < 3:
+                branches.none()
+            end = items[min(bounds[-1], len(items) - 1)][0].end
+            flow = branches.end(statement.start, end, f"in one branch of `{heading}`")
+            if flow:
+                return flow
+            at = bounds[-1] + 1
+            continue
+        at += 1
+        if action in ("else", "end", "comment"):
+            continue
+        if action == "text":
+            walker.shell.state.open(f"`{walker.text(statement.start, statement.end, 40)}` stands for other commands")
+        flow = walker.run_background(statement) if background else walker.run(statement)
+        if flow:
+            return flow
+    return ""
+
+
+def _bounds(walker: Walker, items: Items, start: int) -> list[int]:
+    """The indexes of a template `if`, of its `else`s and of its `end` (or of the end of the list)."""
+    out = [start]
+    depth = 0
+    for index in range(start + 1, len(items)):
+        action = template_line(walker, items[index][0])
+        if action in ("if", "range", "with"):
+            depth += 1
+        elif action == "end" and depth == 0:
+            return [*out, index]
+        elif action == "end":
+            depth -= 1
+        elif action == "else" and depth == 0:
+            out.append(index)
+    return [*out, len(items)]
 
 
 # --- conditions ----------------------------------------------------------------------------------------------------

@@ -85,6 +85,11 @@ class Walker:
         """Every assignment in the text, by offset."""
         return shell_loops.assignments(self)
 
+    @cached_property
+    def templated(self) -> bool:
+        """Whether template actions stand in the text."""
+        return "{{" in self.source.text
+
     def text(self, start: int, end: int, limit: int = 80) -> str:
         """Source text on one line, for conditions and messages."""
         text = " ".join(self.source.text[start : min(end, start + 4 * limit)].split())
@@ -135,6 +140,8 @@ class Walker:
             budget.depth -= 1
 
     def run_block(self, block: Block) -> Flow:
+        if self.templated:
+            return shell_flow.run_templated(self, block.items)
         for statement, background in block.items:
             flow = self.run_background(statement) if background else self.run(statement)
             if flow:
