@@ -140,7 +140,10 @@ def scalar_text(node: Scalar) -> ScalarText:
     has the whole scalar as its place.
     """
     segments = _Segments()
-    if node.style == "plain":
+    written = node.source.text[node.span.start : node.span.end]
+    if written == node.text:  # a word, or a whole file that a generator took in
+        segments.add(written, node.span.start, len(written))
+    elif node.style == "plain":
         _flow(node, segments, node.span.start, node.span.end, _PLAIN_RUN)
     elif node.style == "single":
         _flow(node, segments, node.span.start + 1, node.span.end - 1, _SINGLE_RUN)
