@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import difflib
 import re
+from bisect import bisect_left
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date
+from itertools import islice
 from typing import Literal, TypeAlias
 
 from kube_gaplint.findings import Finding, Gap, Suppressed
@@ -37,6 +39,10 @@ _UNTIL = re.compile(r"(?:^|(?<=\s))until=(\S*)")
 _SCRIPT_COMMENT = re.compile(r"^(?P<before>[^\r\n]*?)(?:(?<=[ \t;])|^)#[ \t]*(?=gaplint:[ \t]*ignore)", re.M)
 _CONTINUED = re.compile(r"(?:\\|\||&&)[ \t]*\r?\Z")
 _SKIPPED_LINE = re.compile(r"---[ \t]*(?:#.*)?|%.*|#.*")
+_MOST = 2_000
+"""More suppressions than this in one file are not read: nobody has written them."""
+_MOST_LINES_BETWEEN = 50
+"""Further comments that may stand between a suppression and what it is about."""
 _LINE = re.compile(r"[^\n]*")
 
 
@@ -131,6 +137,8 @@ def read(source: Source, documents: list[Document]) -> list[Suppression]:
     if any(isinstance(document.root, nodes.Mapping | nodes.Sequence) for document in documents):
         layout = _Layout(documents)
         for comment in comments(source, documents):
+            if len(found) >= _MOST:
+                break
             for match in _IGNORE.finditer(comment.place.text):
                 start = comment.place.span.start + match.start()
                 span = Span(start, comment.place.span.start + len(comment.place.text[: match.end()].rstrip()))
@@ -142,7 +150,7 @@ def read(source: Source, documents: list[Document]) -> list[Suppression]:
     else:
         found += _in_script(WholeText(source))
     found.sort(key=lambda suppression: suppression.place.span)
-    return found
+    return found[:_MOST]
 
 
 def with_owners(
@@ -196,6 +204,12 @@ class _Layout:
         for document in documents:
             self._walk(document.root)
         self._leaves.sort()
+        self._objects.sort(key=lambda node: node.span)
+        self._outer: list[Span] = []
+        """The leaves that stand in no other one."""
+        for span in self._leaves:
+            if not self._outer or span.start >= self._outer[-1].end:
+                self._outer.append(span)
 
     def _walk(self, root: Node | None) -> None:
         stack: list[Node] = [] if root is None else [root]
@@ -223,16 +237,16 @@ class _Layout:
 
     def at_line(self, line: Span) -> tuple[_Line | _Within, ...]:
         """What a comment on a line, or above it, covers."""
-        for node in self._objects:
-            if line.start <= node.span.start <= line.end:
-                return (_Within(node.span, whole_object=True),)
+        first = bisect_left(self._objects, line.start, key=lambda node: node.span.start)
+        if first < len(self._objects) and self._objects[first].span.start <= line.end:
+            return (_Within(self._objects[first].span, whole_object=True),)
         covered: list[_Line | _Within] = []
-        inside: Span | None = None
-        for span in self._leaves:
-            if line.start <= span.start <= line.end:
-                covered.append(_Within(span))
-            elif span.start < line.start <= span.end and (inside is None or span.start >= inside.start):
-                inside = span
+        index = bisect_left(self._leaves, (line.start,))
+        while index < len(self._leaves) and self._leaves[index].start <= line.end:
+            covered.append(_Within(self._leaves[index]))
+            index += 1
+        before = bisect_left(self._outer, (line.start,)) - 1
+        inside = self._outer[before] if before >= 0 and self._outer[before].end >= line.start else None
         return (*covered, _Line(line, inside))
 
     def annotated(self) -> Iterator[Suppression]:
@@ -252,7 +266,7 @@ def _covered_by_comment(source: Source, layout: _Layout, offset: int, *, own_lin
     line = source.position(offset).line
     if own_line:
         line += 1
-        while line <= source.line_count:
+        for _ in range(_MOST_LINES_BETWEEN):
             span = source.line_span(line)
             if _SKIPPED_LINE.fullmatch(source.text[span.start : span.end].strip()) is None:
                 break
@@ -265,7 +279,7 @@ def _covered_by_comment(source: Source, layout: _Layout, offset: int, *, own_lin
 
 def _in_script(script: PlacedText) -> Iterator[Suppression]:
     text = script.text
-    for comment in _SCRIPT_COMMENT.finditer(text):
+    for comment in islice(_SCRIPT_COMMENT.finditer(text), _MOST):
         match = _IGNORE.search(text, comment.end())
         if match is None:
             continue
@@ -282,7 +296,7 @@ def _logical_line(text: str, start: int, *, own_line: bool) -> tuple[int, int]:
         return "" if match is None else match[0]
 
     if own_line:
-        while start < len(text):
+        for _ in range(_MOST_LINES_BETWEEN):
             start += len(line_at(start)) + 1
             line = line_at(start).strip()
             # A directive of a batch script is a comment to the shell and the very thing to sbatch.

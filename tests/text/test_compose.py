@@ -270,6 +270,7 @@ DATA = st.recursive(
 def dumped(data: object, *, flow: bool, indented: bool) -> str:
     yaml = YAML(typ="safe", pure=True)
     yaml.default_flow_style = flow
+    yaml.width = 10_000  # the dumper folds a text wrongly where an escaped tab meets the margin
     if indented:
         yaml.indent(mapping=4, sequence=4, offset=2)
     out = io.StringIO()

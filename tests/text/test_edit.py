@@ -290,6 +290,7 @@ ANCHORS = ("anchor: &anchored {k: [1, 2]}\nalias: *anchored\n", "")
 def documents(draw: st.DrawFn) -> str:
     yaml = YAML(typ="safe", pure=True)
     yaml.default_flow_style = draw(st.sampled_from([True, False, None]))
+    yaml.width = 10_000
     if draw(st.booleans()):
         yaml.indent(mapping=4, sequence=4, offset=2)
     out = io.StringIO()

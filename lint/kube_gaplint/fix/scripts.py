@@ -12,7 +12,7 @@ from kube_gaplint.fix.expected import Expected
 from kube_gaplint.text.edit import Edit, Tree, apply
 from kube_gaplint.text.nodes import Scalar
 from kube_gaplint.text.scalar_text import ScalarText, scalar_text
-from kube_gaplint.text.source import Span
+from kube_gaplint.text.source import Span, line_start_before
 
 _BLANKS = re.compile(r"[ \t]*")
 _LINE_END = re.compile(r"[^\r\n]*")
@@ -139,7 +139,7 @@ class Script:
 
     def _line_start(self, offset: int) -> int:
         text = self.file.text
-        return max(text.rfind("\n", 0, offset), text.rfind("\r", 0, offset)) + 1
+        return line_start_before(text, offset)
 
     def _line_end(self, offset: int) -> int:
         match = _LINE_END.match(self.file.text, offset)

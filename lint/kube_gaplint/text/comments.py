@@ -10,9 +10,11 @@ from bisect import bisect_right
 from dataclasses import dataclass
 
 from kube_gaplint.text.nodes import Document, Mapping, Node, Scalar, Sequence
-from kube_gaplint.text.source import Place, Source, Span
+from kube_gaplint.text.source import Place, Source, Span, line_start_before
 
 _HASH = re.compile(r"(?:(?<=[\s\ufeff])|\A)#[^\r\n\x85\u2028\u2029]*")
+_MOST = 100_000
+"""More comments than this are not listed: a file made of nothing else is no manifest."""
 _LINE_END = re.compile(r"[\r\n]|\Z")
 
 
@@ -42,7 +44,7 @@ def comments(source: Source, documents: list[Document]) -> list[Comment]:
     at = 0
     while True:
         match = _HASH.search(text, at)
-        if match is None:
+        if match is None or len(found) >= _MOST:
             return found
         start, end = match.span()
         index = bisect_right(starts, start) - 1
@@ -50,7 +52,7 @@ def comments(source: Source, documents: list[Document]) -> list[Comment]:
             at = hidden[index].end
             continue
         at = end
-        line_start = max(text.rfind("\n", 0, start), text.rfind("\r", 0, start)) + 1
+        line_start = line_start_before(text, start)
         index = bisect_right(document_starts, start) - 1
         inside = index >= 0 and start < composed[index].end
         if not inside and start != line_start:

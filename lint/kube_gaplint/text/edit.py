@@ -20,7 +20,7 @@ from typing import NamedTuple, TypeAlias
 
 from kube_gaplint.text.nodes import Document, Entry, Item, Mapping, Node, Scalar, ScalarStyle, Sequence
 from kube_gaplint.text.resolve import resolve_plain
-from kube_gaplint.text.source import Source, Span
+from kube_gaplint.text.source import Source, Span, line_start_before
 
 Data: TypeAlias = object
 """A value to be written: None, bool, int, float, str, and lists and dictionaries of these."""
@@ -360,7 +360,7 @@ def _mapping_of(held: Held) -> Mapping:
 
 
 def _line_start(text: str, offset: int) -> int:
-    return max(text.rfind("\n", 0, offset), text.rfind("\r", 0, offset)) + 1
+    return line_start_before(text, offset)
 
 
 def _column(text: str, offset: int) -> int:

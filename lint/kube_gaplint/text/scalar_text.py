@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from itertools import islice
 
 from kube_gaplint.text.nodes import Scalar
 from kube_gaplint.text.source import Place, Source, Span
@@ -16,11 +17,14 @@ from kube_gaplint.text.source import Place, Source, Span
 _BREAK = r"(?:\r\n|[\r\n\x85\u2028\u2029])"
 _LINE = re.compile(rf"([^\r\n\x85\u2028\u2029]*)({_BREAK}|\Z)")
 _BLOCK_HEADER = re.compile(rf"[|>][-+0-9]*[ \t]*(?:#[^\r\n\x85\u2028\u2029]*)?(?:{_BREAK}|\Z)")
-_PLAIN_RUN = re.compile(r"[^ \t\r\n\x85\u2028\u2029]+")
-_SINGLE_RUN = re.compile(r"[^ \t\r\n\x85\u2028\u2029']+")
-_DOUBLE_RUN = re.compile(r'[^ \t\r\n\x85\u2028\u2029"\\]+')
+_PLAIN_END = re.compile(r"[\r\n\x85\u2028\u2029]")
+_SINGLE_END = re.compile(r"[\r\n\x85\u2028\u2029']")
+_DOUBLE_END = re.compile(r"[\r\n\x85\u2028\u2029\\]")
+"""Where a run of characters ends that stand in text and file alike."""
+_MOST_SEGMENTS = 200_000
+"""Beyond this a text is not followed any more: no script has so many lines or escapes."""
 _BLANKS = re.compile(r"[ \t\r\n\x85\u2028\u2029]+")
-_BLANKS_OR_BREAK = re.compile(rf"[ \t]+|{_BREAK}")
+_LINE_BREAK = re.compile(_BREAK)
 _ESCAPED_BREAK = re.compile(rf"\\{_BREAK}[ \t\r\n\x85\u2028\u2029]*")
 _ESCAPE = re.compile(r"\\(?:x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|.)", re.S)
 _ESCAPES = {
@@ -113,7 +117,7 @@ class ScalarText:
 class _Segments:
     """Segments while they are gathered: text offset, file offset and length in the file of each."""
 
-    __slots__ = ("file", "lengths", "pieces", "size", "starts")
+    __slots__ = ("file", "lengths", "pieces", "size", "starts", "straight")
 
     def __init__(self) -> None:
         self.starts: list[int] = []
@@ -121,11 +125,19 @@ class _Segments:
         self.lengths: list[int] = []
         self.pieces: list[str] = []
         self.size = 0
+        self.straight = False
+        """Whether the last segment is a straight one, which may grow."""
 
     def add(self, piece: str, at: int, length: int) -> None:
         """Text `piece` is written by `length` characters of the file from `at` on."""
         if not piece:
             return
+        if self.straight and length == len(piece) and self.file[-1] + self.lengths[-1] == at:
+            self.lengths[-1] += length
+            self.pieces.append(piece)
+            self.size += length
+            return
+        self.straight = length == len(piece)
         self.starts.append(self.size)
         self.file.append(at)
         self.lengths.append(length)
@@ -144,11 +156,11 @@ def scalar_text(node: Scalar) -> ScalarText:
     if written == node.text:  # a word, or a whole file that a generator took in
         segments.add(written, node.span.start, len(written))
     elif node.style == "plain":
-        _flow(node, segments, node.span.start, node.span.end, _PLAIN_RUN)
+        _flow(node, segments, node.span.start, node.span.end, _PLAIN_END)
     elif node.style == "single":
-        _flow(node, segments, node.span.start + 1, node.span.end - 1, _SINGLE_RUN)
+        _flow(node, segments, node.span.start + 1, node.span.end - 1, _SINGLE_END)
     elif node.style == "double":
-        _flow(node, segments, node.span.start + 1, node.span.end - 1, _DOUBLE_RUN)
+        _flow(node, segments, node.span.start + 1, node.span.end - 1, _DOUBLE_END)
     else:
         _block(node, segments)
     return ScalarText(node, segments, exact="".join(segments.pieces) == node.text)
@@ -159,27 +171,31 @@ def _unified(line_break: str) -> str:
     return line_break if line_break in ("\u2028", "\u2029") else "\n"
 
 
-def _flow(node: Scalar, segments: _Segments, at: int, end: int, run: re.Pattern[str]) -> None:
-    """Plain and quoted scalars: runs of characters, escapes, and blanks that fold where they hold a line break."""
+def _flow(node: Scalar, segments: _Segments, at: int, end: int, run_end: re.Pattern[str]) -> None:
+    """Plain and quoted scalars: runs of characters, escapes, and blanks that fold around a line break."""
     text = node.source.text
-    while at < end:
-        match = run.match(text, at, end)
-        if match is not None:
-            segments.add(match[0], at, len(match[0]))
-            at = match.end()
-            continue
-        character = text[at]
-        if character == "'":
-            segments.add("'", at, 2)
-            at += 2
-        elif character == "\\":
-            at = _escape(text, segments, at, end)
-        else:
-            match = _BLANKS.match(text, at, end)
-            if match is None:  # pragma: no cover - the three patterns cover every character
+    while at < end and len(segments.starts) < _MOST_SEGMENTS:
+        match = run_end.search(text, at, end)
+        stop = end if match is None else match.start()
+        run = text[at:stop]
+        if match is None or match[0] in "'\\":
+            segments.add(run, at, len(run))
+            at = stop
+            if match is None:
                 return
-            _fold(segments, match[0], at, skipping=False)
-            at = match.end()
+            if match[0] == "'":
+                segments.add("'", at, 2)
+                at += 2
+            else:
+                at = _escape(text, segments, at, end)
+            continue
+        kept = run.rstrip(" \t")
+        segments.add(kept, at, len(kept))
+        at += len(kept)
+        blanks = _BLANKS.match(text, at, end)
+        assert blanks is not None
+        _fold(segments, blanks[0], at, skipping=False)
+        at = blanks.end()
 
 
 def _escape(text: str, segments: _Segments, at: int, end: int) -> int:
@@ -207,7 +223,7 @@ def _fold(segments: _Segments, blanks: str, at: int, *, skipping: bool) -> None:
 
     `skipping`: a line break went before, escaped.
     """
-    breaks = [match for match in _BLANKS_OR_BREAK.finditer(blanks) if match[0][0] not in " \t"]
+    breaks = list(islice(_LINE_BREAK.finditer(blanks), _MOST_SEGMENTS))
     if not breaks:
         if not skipping:
             segments.add(blanks, at, len(blanks))
@@ -238,7 +254,7 @@ def _block(node: Scalar, segments: _Segments) -> None:
     leading: tuple[str, int, int] | None = None
     blank_before = False
     empty: list[tuple[str, int, int]] = []
-    while segments.size < wanted:
+    while segments.size < wanted and len(segments.starts) < _MOST_SEGMENTS:
         match = _LINE.match(text, at)
         if match is None or (at >= len(text) and not match[0]):
             _close(segments, leading, empty, wanted)

@@ -27,6 +27,12 @@ class Position(NamedTuple):
     column: int
 
 
+def line_start_before(text: str, offset: int) -> int:
+    """Where the line begins that holds an offset; `\\n` and `\\r` end lines."""
+    start = text.rfind("\n", 0, offset) + 1
+    return max(start, text.rfind("\r", start, offset) + 1)
+
+
 @dataclass(slots=True, eq=False)
 class Source:
     """One decoded text: a file, or standard input.

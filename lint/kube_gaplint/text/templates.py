@@ -9,7 +9,9 @@ import re
 from collections.abc import Callable
 from re import Match
 
-_TRIGGER = re.compile(r"[$<{%#@]|__|(?i:replace|change|your|insert|fill)")
+_TRIGGERS = ("$", "{{", "{%", "<", "%%", "@@", "#{", "__")
+"""Without one of these a text has no placeholder, but for the whole words of the last pattern."""
+_LONGEST_WORD = 80
 
 # What stands between double braces tells whose language it is. The first match counts.
 _BRACES: tuple[tuple[re.Pattern[str], str], ...] = (
@@ -61,7 +63,7 @@ def placeholder(text: str) -> str:
     A `$(NAME)` reference has a reason of its own because Kubernetes itself expands it in `env`, `command` and `args`:
     there it is no placeholder.
     """
-    if _TRIGGER.search(text) is None:
+    if len(text) > _LONGEST_WORD and not any(trigger in text for trigger in _TRIGGERS):
         return ""
     if _encloses(text, "{%", "%}"):
         return "a Jinja statement"
