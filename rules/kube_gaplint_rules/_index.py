@@ -229,6 +229,15 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str], ...] = (
         "Nothing starts the job again: one failed pod ends the whole run until a person notices.",
     ),
     (
+        "RETRY002",
+        "disruption-spends-retries",
+        "warning",
+        "Workload",
+        "kube_gaplint_rules.retry.disruption_spends_retries",
+        "core",
+        "Drains, preemptions and lost nodes spend the retries that are meant for faults of the job itself.",
+    ),
+    (
         "RETRY003",
         "partial-gang-restart",
         "warning",

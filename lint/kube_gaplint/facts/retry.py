@@ -12,6 +12,9 @@ from typing import Any
 DISRUPTION = "DisruptionTarget"
 """The condition of pods that are evicted, preempted, drained, or deleted with their node."""
 
+PLENTY = 1000
+"""From this budget on, retries do not run out by disruptions."""
+
 IGNORE_RULES: Mapping[str, list[dict[str, Any]]] = {
     "Job": [{"action": "Ignore", "onPodConditions": [{"type": DISRUPTION}]}],
     "JobSet": [{"action": "FailJob", "onPodConditions": [{"type": DISRUPTION}]}],
