@@ -25,6 +25,7 @@ INTERRUPTED = 130
 
 COMMANDS = {
     "check": "Lint files and folders. This is what happens without a command.",
+    "show": "Show what gaplint understood of each workload.",
     "explain": "Show the page of a rule or an incident.",
     "rules": "List the rules.",
 }

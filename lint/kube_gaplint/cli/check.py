@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 import click
 
 from kube_gaplint.cli import console
-from kube_gaplint.cli.app import COMMANDS, CONTEXT, EMPTY, FOUND
+from kube_gaplint.cli.app import CONTEXT, EMPTY, FOUND
+from kube_gaplint.cli.inputs import standard_input, wrong_paths
 from kube_gaplint.cli.types import (
     CommaList,
     FormatAndFile,
@@ -21,7 +22,6 @@ from kube_gaplint.cli.types import (
     Jobs,
     Near,
     OutputFile,
-    did_you_mean,
 )
 from kube_gaplint.findings import Report, Severity
 from kube_gaplint.report import FOR_PEOPLE, FORMATS, render
@@ -254,17 +254,9 @@ def command(
 
 
 def _standard_input(paths: tuple[str, ...], filename: str, *, fix: bool) -> bytes | None:
-    if "-" not in paths:
-        if filename:
-            raise click.UsageError("--stdin-filename names standard input, but no path is `-`.")
-        return None
-    if fix:
+    if fix and "-" in paths:
         raise click.UsageError("--fix changes files, and standard input is none; --diff prints the changes instead.")
-    if sys.stdin is None:
-        raise click.ClickException("standard input is closed")
-    if sys.stdin.isatty():
-        console.hint("reading manifests from the terminal; end them with Ctrl-D")
-    return sys.stdin.buffer.read()
+    return standard_input(paths, filename)
 
 
 def _check_options(outputs: tuple[OutputFile, ...], *, fix: bool, unsafe_fixes: bool, diff: bool) -> None:
@@ -283,12 +275,7 @@ def _lint(request: Request) -> Report:
     try:
         return engine.lint(request)
     except engine.UsageProblem as problem:
-        missing = [path for path in request.paths if path != "-" and not os.path.lexists(path)]
-        for path in missing:
-            near = did_you_mean(path, COMMANDS)
-            if near:
-                raise click.ClickException(f"{problem}\nThere is no command {path!r} either.{near}") from problem
-        raise click.ClickException(str(problem)) from problem
+        raise wrong_paths(problem, request.paths) from problem
 
 
 def _incident(identifier: str) -> IncidentView | None:

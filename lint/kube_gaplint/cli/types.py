@@ -32,12 +32,16 @@ class CommaList(click.ParamType[tuple[str, ...]]):
 
     name = "list"
 
+    def __init__(self, needs: str = "it names no rule; give a CODE, a FAMILY or a name.") -> None:
+        """`needs` is the answer to a list without a name."""
+        self.needs = needs
+
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, ...]:
         if isinstance(value, tuple):
             return value
         names = tuple(name.strip() for name in str(value).split(",") if name.strip())
         if not names:
-            self.fail("it names no rule; give a CODE, a FAMILY or a name.", param, ctx)
+            self.fail(self.needs, param, ctx)
         return names
 
 

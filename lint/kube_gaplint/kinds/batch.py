@@ -194,7 +194,7 @@ class _Reading:
             nodes=nodes,
             accelerators_per_node=self._per_node(accelerators),
             restart_budget=self._budget(continuation),
-            gang_scheduled=Set(True, Origin(self.home.place, "injected", "Slurm gives all nodes at once")),
+            gang_scheduled=Set(True, Origin(self.home.place, "injected", "Slurm, which gives all nodes at once")),
             elastic=Set(False, Origin(self.home.place, "derived")),
             deadline_seconds=self.size.seconds,
             run_days=self._run_days(),

@@ -187,7 +187,7 @@ def slinky(spec: Part, subject: Subject, origin: Origin, key: str = "extraConf")
 
 def soperator(spec: Part, subject: Subject) -> SlurmConf:
     """Soperator's SlurmCluster: what it writes itself, its typed fields, then `customSlurmConfig` over both."""
-    written = Origin(spec.place, "injected", "Soperator writes it", spec.chain, spec.node)
+    written = Origin(spec.place, "injected", "Soperator", spec.chain, spec.node)
     values: dict[str, Setting[str]] = {key: Set(value, written) for key, value in _SOPERATOR.items()}
     typed = spec.at("slurmConfig")
     for name, key in _SOPERATOR_FIELDS.items():

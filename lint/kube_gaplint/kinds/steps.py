@@ -121,7 +121,7 @@ def _step(
     options = parsed.options
     trains, image = _program(parsed.rest, command, files)
     if launcher != SRUN:
-        ends = Set("1", Origin(word.place, "injected", f"{launcher} ends all ranks when one dies"))
+        ends = Set("1", Origin(word.place, "injected", f"{launcher}, which ends all ranks when one dies"))
         return Step(
             command=command,
             options=options,

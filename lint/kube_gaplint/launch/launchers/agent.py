@@ -103,7 +103,7 @@ def agent_exports(
     one, whether the agent's new name hides it depends on the release.
     """
     new, old = ASYNC_ERROR_NAMES
-    note = f"{title}'s agent sets it"
+    note = f"{title}'s agent"
     if isinstance(torch, Set):
         variable = torchrun_async_variable(torch.value)
         if not variable:

@@ -23,6 +23,6 @@ def read(call: Call) -> Layer:
         each = Unknown("one process for each GPU that is there", call.origin)
     exports = rank_exports(call.origin, "composer")
     # The launcher writes over what the container says: the old name in releases for torch < 2.2, the new one since.
-    exports.update({name: injected("1", call.origin, "composer's launcher sets it") for name in ASYNC_ERROR_NAMES})
+    exports.update({name: injected("1", call.origin, "composer's launcher") for name in ASYNC_ERROR_NAMES})
     launcher = make_launcher(call, options, nodes=nodes, processes_per_node=each, exports=exports)
     return Layer(launcher, parsed.rest, environment.over(exports), form_of(call.facts, options))

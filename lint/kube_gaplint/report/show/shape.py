@@ -1,0 +1,460 @@
+"""What `gaplint show` says, as plain values: the tree for people and the JSON are both made from it.
+
+`gather` fills these classes from the model; nothing in them refers to nodes, sources or settings. In JSON every field
+has its name in camel case, and `show.schema.json` describes the whole.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+Plain: TypeAlias = "str | int | float | bool | list[Plain] | dict[str, Plain] | None"
+
+
+@dataclass(frozen=True, slots=True)
+class Location:
+    """A span of a file. Lines and columns count from 1; the end is the first column after the span."""
+
+    file: str
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """One step of the way to a value: what refers to it, and where that stands."""
+
+    note: str
+    location: Location
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """One setting: set, surely absent, or unknown for a reason.
+
+    `value` is there only where it is set and not `hidden` (it looks like a credential). `via` and `note` say who set
+    it, where that is not the line itself; `through` is the way to it. For an absent value the location is where it
+    would stand.
+    """
+
+    state: Literal["set", "absent", "unknown"]
+    value: Plain = None
+    hidden: bool = False
+    via: Literal["written", "default", "injected", "derived", ""] = ""
+    note: str = ""
+    reason: str = ""
+    prefix: str = ""
+    """What is known of the beginning of an unknown text."""
+    location: Location | None = None
+    through: tuple[Reference, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A value under a name: a variable, a label, an option."""
+
+    name: str
+    value: Value
+
+
+@dataclass(frozen=True, slots=True)
+class Object:
+    """The object that something belongs to. `kind` is `sbatch` for a batch script."""
+
+    kind: str
+    api_version: str
+    namespace: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Noted:
+    """Something said in words, with its place where it has one."""
+
+    what: str
+    location: Location | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Unresolved:
+    """A reference that leads nowhere in the given paths."""
+
+    what: str
+    reason: str
+    location: Location
+
+
+# A workload
+
+
+@dataclass(frozen=True, slots=True)
+class RestartLayer:
+    """One controller that starts something again. `budget` is a number, or "unbounded"."""
+
+    owner: str
+    scope: str
+    on: list[str]
+    budget: Value
+    counted_above: bool
+    note: str
+
+
+@dataclass(frozen=True, slots=True)
+class Volume:
+    """A volume of a pod. `source` is the claim, path, ConfigMap … that it stands on."""
+
+    name: str
+    kind: str
+    source: Value
+    durable: Value
+    shared: Value
+    size_limit: Value
+    access_modes: Value
+    storage_class: Value
+    capacity: Value
+    per_pod: bool
+    location: Location
+
+
+@dataclass(frozen=True, slots=True)
+class Mount:
+    path: Value
+    volume: str
+    sub_path: str
+    read_only: bool
+    location: Location
+
+
+@dataclass(frozen=True, slots=True)
+class Accelerators:
+    """Devices that a container asks for. `partial`: slices or shared devices."""
+
+    resource: str
+    count: Value
+    vendor: str
+    partial: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Environment:
+    """Variables. `open_because`: why there may be more of them, or empty."""
+
+    open_because: str
+    variables: list[Named]
+
+
+@dataclass(frozen=True, slots=True)
+class Launcher:
+    """One layer between the container's command and the program, with the settings in force."""
+
+    kind: str
+    location: Location | None
+    settings: list[Named]
+    """nodes, processesPerNode, maxRestarts, rendezvousBackend, rendezvousId, rendezvousEndpoint, rendezvousConf,
+    elastic: those that the launcher has."""
+    exports: list[Named]
+    """Variables that it gives to the processes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Framework:
+    name: str
+    title: str
+    evidence: str
+    location: Location | None
+
+
+@dataclass(frozen=True, slots=True)
+class Storage:
+    """What holds the save path: `kind` is volume, container, remote or unknown (for the `reason`)."""
+
+    kind: str
+    mount: Value | None
+    volume: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoints:
+    """When, where and how a program saves. Amounts are objects of `amount` and `unit`, times are seconds."""
+
+    saving: Value
+    interval: Value
+    path: Value
+    storage: Storage
+    second_path: Value
+    total: Value
+    retention: Value
+    resume: Value
+    asynchronous: Value
+    in_memory: Value
+    best_only: Value
+    signal_save: Value
+    exit_after_seconds: Value
+    samples_per_step: Value
+
+
+@dataclass(frozen=True, slots=True)
+class Process:
+    """A training program as it starts in one container of one role."""
+
+    role: str
+    container: str
+    program: str
+    opaque_because: str
+    location: Location | None
+    certainty: str
+    condition: str
+    wrappers: list[str]
+    launchers: list[Launcher]
+    framework: Framework | None
+    torch: Value
+    torch_is_early: bool
+    nccl: Value
+    uses_torch: Value
+    timeout_seconds: Value
+    checkpoints: Checkpoints
+    further: list[Named]
+    """Other settings of the program that rules ask for, by their own names."""
+    options: list[Named]
+    """The program's arguments that have a name."""
+    options_open_because: str
+    environment: Environment
+    """What differs from the container's environment."""
+
+
+@dataclass(frozen=True, slots=True)
+class Script:
+    """A shell script that was read. `form`: how the shell got it."""
+
+    shell: str
+    form: str
+    location: Location | None
+    commands: int
+    unread: list[Noted]
+    """Files that it sources or starts and that are not visible."""
+    not_understood: list[Location]
+
+
+@dataclass(frozen=True, slots=True)
+class Watch:
+    """A probe or a lifecycle hook, in words. Times are seconds."""
+
+    kind: str
+    action: str
+    command: Value | None
+    settings: list[Named]
+    location: Location | None
+
+
+@dataclass(frozen=True, slots=True)
+class Container:
+    name: str
+    kind: Literal["main", "init", "sidecar"]
+    location: Location | None
+    image: Value
+    command: Value
+    args: Value
+    entrypoint_unknown: str
+    accelerators: list[Accelerators]
+    requests: list[Named]
+    limits: list[Named]
+    environment: Environment
+    mounts: list[Mount]
+    watches: list[Watch]
+    scripts: list[Script]
+    processes: list[Process]
+
+
+@dataclass(frozen=True, slots=True)
+class Role:
+    """A group of like pods. `trains`: they hold ranks of the collective."""
+
+    name: str
+    location: Location | None
+    replicas: Value
+    trains: bool
+    restart_policy: Value
+    grace_seconds: Value
+    unseen: str
+    """What may change the pods and is not seen, or empty."""
+    pod: list[Named]
+    """Further fields of the pod and of what makes it, by path."""
+    node_selector: list[Named]
+    annotations: list[Named]
+    tolerations: list[Noted]
+    volumes: list[Volume]
+    containers: list[Container]
+
+
+@dataclass(frozen=True, slots=True)
+class DisruptionBudget:
+    name: str
+    roles: list[str]
+    min_available: Value
+    max_unavailable: Value
+    location: Location | None
+
+
+@dataclass(frozen=True, slots=True)
+class Priority:
+    role: str
+    name: Value
+    value: Value
+    preemption_policy: Value
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    name: str
+    roles: list[str]
+    headless: Value
+    publishes_unready: Value
+    ports: list[int]
+    location: Location | None
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What the given paths say about the cluster around a workload."""
+
+    autoscalers: list[Noted]
+    mesh: Noted | None
+    node_health: Noted | None
+    disruption_budgets: list[DisruptionBudget]
+    priorities: list[Priority]
+    services: list[Service]
+    limit_defaults: list[Named]
+    namespace_labels: list[Named]
+    reclaim_policies: list[Named]
+
+
+@dataclass(frozen=True, slots=True)
+class Directive:
+    """An option of an `#SBATCH` line. `problem`: why it is not in force."""
+
+    name: str
+    value: Value
+    in_force: bool
+    problem: str
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    launcher: str
+    command: str
+    trains: bool
+    location: Location | None
+    nodes: Value
+    tasks: Value
+    kill_on_bad_exit: Value
+    wait_seconds: Value
+    no_kill: Value
+    image: Value | None
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """A batch script's header and steps. `slurm_conf`: where the slurm.conf stands that holds for it."""
+
+    directives: list[Directive]
+    requeue: Value
+    continuation: Value
+    open_mode: Value
+    slurm_conf: Location | None
+    steps: list[Step]
+
+
+@dataclass(frozen=True, slots=True)
+class Workload:
+    object: Object
+    location: Location
+    through: list[Reference]
+    purpose: str
+    purpose_reason: str
+    nodes: Value
+    accelerators_per_node: Value
+    world_size: Value
+    """All accelerators of the collective: the world size of one process a device."""
+    restart_budget: Value
+    """How many failures of a member the whole survives: a number, or "unbounded"."""
+    restarts: list[RestartLayer]
+    """Outermost first."""
+    deadline_seconds: Value
+    gang_scheduled: Value
+    elastic: Value
+    run_days: Value
+    step_seconds: Value
+    save_seconds: Value
+    fields: list[Named]
+    """Further fields of the object itself, by path."""
+    roles: list[Role]
+    batch: Batch | None
+    surroundings: Surroundings
+    notes: list[str]
+    """What could not be seen."""
+    unresolved: list[Unresolved]
+
+
+# Everything else
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """What gaplint made of an object that is no workload: `type` names the view that rules speak of."""
+
+    type: str
+    object: Object
+    part: str
+    """The part of the object that it is about, or empty."""
+    location: Location
+    facts: list[Named] = field(default_factory=list)
+    items: list[Noted] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    """What could not be seen."""
+    unresolved: list[Unresolved] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """A document, or a part of one, that could not be used."""
+
+    kind: str
+    message: str
+    location: Location
+
+
+@dataclass(frozen=True, slots=True)
+class FileError:
+    file: str
+    reason: str
+
+
+@dataclass(slots=True)
+class Counts:
+    """`matched` counts what the filters left."""
+
+    files: int
+    documents: int
+    workloads: int
+    views: int
+    matched: int
+    by_kind: dict[str, int]
+    by_purpose: dict[str, int]
+    skipped: dict[str, int]
+    hints: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """The whole answer. `unresolved` and `problems` are those that belong to nothing listed."""
+
+    workloads: list[Workload]
+    views: list[View]
+    unresolved: list[Unresolved]
+    problems: list[Problem]
+    errors: list[FileError]
+    summary: Counts
