@@ -35,9 +35,11 @@ imports: $(STAMP)
 
 index: $(STAMP)
 	$(BIN)/python tools/index_rules.py
+	$(BIN)/python tools/show_schema.py
 
 check: lint types imports
 	$(BIN)/python tools/index_rules.py --check
+	$(BIN)/python tools/show_schema.py --check
 
 bench: $(STAMP)
 	$(BIN)/python bench/run.py

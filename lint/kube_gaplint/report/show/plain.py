@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from functools import cache
 from typing import Any
 
 from kube_gaplint import __version__
@@ -14,8 +15,11 @@ VERSION = 1
 
 
 def render(shown: Shown) -> str:
-    """Pure ASCII, so that no control character and no encoding stands between gaplint and its reader."""
-    return json.dumps(show_data(shown), indent=2, allow_nan=False) + "\n"
+    """One line of pure ASCII, so that no control character and no encoding stands between gaplint and its reader.
+
+    It is long: a repository of jobs gives megabytes, which an indented form would triple.
+    """
+    return json.dumps(show_data(shown), allow_nan=False) + "\n"
 
 
 def show_data(shown: Shown) -> dict[str, Any]:
@@ -38,7 +42,14 @@ def _plain(value: Any) -> Any:
 
 
 def _object(value: Any) -> dict[str, Any]:
-    return {camel(field.name): _plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
+    kind: Any = type(value)
+    return {shown: _plain(getattr(value, name)) for name, shown in _names(kind)}
+
+
+@cache
+def _names(kind: Any) -> tuple[tuple[str, str], ...]:
+    """The fields of a class, each with its name in JSON."""
+    return tuple((field.name, camel(field.name)) for field in dataclasses.fields(kind))
 
 
 def _value(value: Value) -> dict[str, Any]:

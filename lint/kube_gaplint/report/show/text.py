@@ -29,8 +29,7 @@ def render(shown: Shown, options: RenderOptions) -> str:
     for branch in _rest(shown):
         lines += [*pen.draw(branch), ""]
     if options.summary:
-        for runs in _closing(shown):
-            lines += pen.text(runs)
+        lines += _closing(shown, pen)
     while lines and not lines[-1]:
         lines.pop()
     return "".join(f"{line}\n" for line in lines)
@@ -41,15 +40,20 @@ def _view(view: View) -> Branch:
     places.add(view.location)
     known, unknown = by_reason(view.facts)
     rows = [
-        Row(spaced(one.name), places.value(one.value, seconds if one.name.endswith("Seconds") else text))
+        Row(_label(one.name), places.value(one.value, seconds if one.name.endswith("Seconds") else text))
         for one in known
     ]
-    rows += [unknown_row(value, [spaced(name) for name in names], places) for value, names in unknown]
+    rows += [unknown_row(value, list(map(_label, names)), places) for value, names in unknown]
     rows += [Row("", [(one.what, ""), *places.at(one.location)]) for one in view.items]
     kind: list[Run] = [] if view.type == view.object.kind else [(f", seen as {view.type}", "")]
     return Branch(
         [*heading(view.object, view.location, view.part), *kind], rows, not_seen(view.notes, view.unresolved, places)
     )
+
+
+def _label(name: str) -> str:
+    """`waitSeconds` is `wait`: the value has its unit."""
+    return spaced(name.removesuffix("Seconds"))
 
 
 def _rest(shown: Shown) -> Iterator[Branch]:
@@ -64,19 +68,24 @@ def _rest(shown: Shown) -> Iterator[Branch]:
     yield from not_seen((), shown.unresolved, places)
 
 
-def _closing(shown: Shown) -> Iterator[list[Run]]:
+def _closing(shown: Shown, pen: Pen) -> Iterator[str]:
+    """What was read and what was passed over, as after a run of the rules."""
     summary = shown.summary
     others = count(summary.views, "other object")
-    total = f"{count(summary.workloads, 'workload')} and {others} in {count(summary.files, 'file')}"
+    files = count(summary.files, "file")
+    total = f"{count(summary.workloads, 'workload')} and {others} in {files}"
     if summary.matched != summary.workloads + summary.views:
-        yield [(f"{summary.matched:,} of {total} shown.", "")]
+        yield from pen.text([(f"{summary.matched:,} of {total} shown.", "")])
     elif summary.matched:
-        yield [(f"{total}.", "")]
+        yield from pen.text([(f"{total}.", "")])
     else:
-        found = count(summary.files, "file")
-        yield [(f"Nothing to show: no training workload, batch script or node pool in {found}.", "")]
+        yield from pen.text([(f"Nothing to show: no training workload, batch script or node pool in {files}.", "")])
     if summary.skipped:
         reasons = sorted(summary.skipped.items(), key=lambda item: (-item[1], item[0]))
-        yield [(f"Passed over: {'; '.join(f'{reason} ({number:,})' for reason, number in reasons)}.", "where")]
+        passed = "; ".join(f"{reason} ({number:,})" for reason, number in reasons)
+        yield from pen.text([(f"Passed over: {passed}.", "where")])
     for hint in summary.hints[:_HINTS]:
-        yield [(f"Hint: {hint}", "where")]
+        yield pen.line(f"Hint: {hint}", "where")
+    if len(summary.hints) > _HINTS:
+        more = f"{count(len(summary.hints) - _HINTS, 'hint')} more of that kind: --format json lists them all."
+        yield from pen.text([(more, "where")])

@@ -67,8 +67,12 @@ class Pen:
         for line in self._wrapped(runs, self.width):
             yield guarded(line.rstrip())
 
+    def line(self, text: str, style: Style) -> str:
+        """A line that stays whole, however long: a command to copy is of no use in pieces."""
+        return guarded(self._paint(self._safe(text), style))
+
     def _branch(self, branch: Branch, first: str, rest: str) -> Iterator[str]:
-        columns = self.width - width_of(rest)
+        columns = self.width - width_of(rest) - len(self.marks.side)
         for at, line in enumerate(self._wrapped(branch.title, columns)):
             yield self._edge(first if at == 0 else rest + self._side(branch)) + line
         edge = rest + self._side(branch)
@@ -110,35 +114,38 @@ class Pen:
         columns = max(columns, NARROWEST)
         lines: list[list[Run]] = [[]]
         used = 0
-        for whole, style, glued in self._words(runs):
-            word, wide = whole, width_of(whole)
-            gap = 0 if glued or not used else 1
+        for word in self._words(runs):
+            wide = sum(width_of(text) for text, _ in word)
+            gap = 1 if used else 0
             if used and used + gap + wide > columns:
                 lines.append([])
                 used = gap = 0
-            while wide > columns - used:
-                head = _head(word, columns - used)
-                lines[-1].append((head, style))
-                lines.append([])
-                word, used = word[len(head) :], 0
-                wide = width_of(word)
             if gap:
                 lines[-1].append((" ", ""))
-            lines[-1].append((word, style))
-            used += gap + wide
+                used += gap
+            for whole, style in word:
+                text = whole
+                while width_of(text) > columns - used:
+                    head = _head(text, columns - used)
+                    lines[-1].append((head, style))
+                    lines.append([])
+                    text, used = text[len(head) :], 0
+                lines[-1].append((text, style))
+                used += width_of(text)
         return ["".join(self._paint(text, style) for text, style in _joined(line)) for line in lines]
 
-    def _words(self, runs: list[Run]) -> Iterator[tuple[str, Style, bool]]:
-        """Words with their style, and whether each follows the one before without a space."""
-        spaced = True
-        for text, style in runs:
-            safe = self._safe(text)
-            for at, word in enumerate(safe.split(" ")):
-                if at:
-                    spaced = True
-                if word:
-                    yield word, style, not spaced
-                    spaced = False
+    def _words(self, runs: list[Run]) -> Iterator[list[Run]]:
+        """What stands between spaces; a word may be in several styles."""
+        word: list[Run] = []
+        for whole, style in runs:
+            for at, text in enumerate(self._safe(whole).split(" ")):
+                if at and word:
+                    yield word
+                    word = []
+                if text:
+                    word.append((text, style))
+        if word:
+            yield word
 
     def _safe(self, text: str) -> str:
         return visible(text, ascii_only=self.ascii_only)
@@ -165,10 +172,16 @@ def _joined(runs: list[Run]) -> list[Run]:
     return out
 
 
+_BREAKS = "/,;=|&?"
+
+
 def _head(word: str, columns: int) -> str:
-    used = 0
-    for at, character in enumerate(word):
+    """The beginning of a word that fits, up to a character that it may be broken after, where one is near."""
+    used = fits = 0
+    for character in word:
         used += width_of(character)
         if used > columns:
-            return word[: max(at, 1)]
-    return word
+            break
+        fits += 1
+    cut = max(word.rfind(character, fits * 2 // 3, fits) for character in _BREAKS) + 1
+    return word[: cut or max(fits, 1 if columns >= NARROWEST else 0)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
+from kube_gaplint.facts.variables import variable
 from kube_gaplint.report.show.shape import Environment, Location, Named, Noted, Object, Unresolved, Value
 from kube_gaplint.report.show.tree import Branch, Row, Run
 from kube_gaplint.report.show.words import Places, by_reason
@@ -68,7 +69,11 @@ def given(places: Places, *rows: tuple[str, Value, Callable[[Any], str]]) -> Ite
 
 
 def variables(environment: Environment, places: Places) -> list[Row]:
-    """Variables with a known value one a line, the others by the reason why theirs is not known."""
+    """Variables with a known value one a line, the others by the reason why theirs is not known.
+
+    Those that decide how a run fails come first.
+    """
     known, unknown = by_reason(environment.variables)
+    known.sort(key=lambda one: variable(one.name) is None)
     rows = [Row(one.name, places.value(one.value, absent="unset")) for one in known]
     return rows + [unknown_row(value, names, places) for value, names in unknown]

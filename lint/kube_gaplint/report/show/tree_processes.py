@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -31,8 +32,7 @@ def process_branch(process: Process, places: Places) -> Branch:
         rows.append(Row("behind", [(", ".join(process.wrappers), "")]))
     rows += _framework(process, places)
     rows += _versions(process, places)
-    rows.append(Row("collective timeout", places.value(process.timeout_seconds, seconds, "not set")))
-    rows.append(_checkpoints(process.checkpoints, places))
+    rows += _settings(process, places)
     rows += table("further", process.further, places)
     opened = f", and more may be there: {process.options_open_because}" if process.options_open_because else ""
     rows.append(Row("arguments", [(f"{count(len(process.options), 'option')} by name{opened}", "")]))
@@ -81,6 +81,19 @@ def _versions(process: Process, places: Places) -> Iterator[Row]:
         yield Row("NCCL", [(text(nccl.value), ""), (" (from the same)", "where")])
     else:
         yield Row("NCCL", places.value(nccl))
+
+
+def _settings(process: Process, places: Places) -> list[Row]:
+    """Timeout and checkpoints; one line where all of them are unknown for one reason."""
+    found = process.checkpoints
+    every = [getattr(found, one.name) for one in dataclasses.fields(found) if one.name != "storage"]
+    values = [process.timeout_seconds, *every]
+    if {(value.state, value.reason, value.prefix) for value in values} == {("unknown", found.saving.reason, "")}:
+        return [Row("timeout, checkpoints", places.unknown(found.saving))]
+    return [
+        Row("collective timeout", places.value(process.timeout_seconds, seconds, "not set")),
+        _checkpoints(found, places),
+    ]
 
 
 def _checkpoints(found: Checkpoints, places: Places) -> Row:

@@ -55,7 +55,7 @@ def workload_branch(workload: Workload) -> Branch:
     )
     rows += table("spec", [Named(one.name.removeprefix("spec."), one.value) for one in workload.fields], places)
     branches = [] if workload.batch is None else [batch_branch(workload.batch, places)]
-    shown: list[tuple[Any, str]] = []
+    shown = Twins(sum(len(role.containers) for role in workload.roles) > 1)
     for role in workload.roles:
         branches.append(_role(role, places, shown))
     branches += _surroundings(workload.surroundings, places)
@@ -89,18 +89,14 @@ def _layer(layer: RestartLayer, places: Places) -> Row:
     return Row(layer.owner, [*runs, (on + above + note, "")])
 
 
-def _role(role: Role, places: Places, shown: list[tuple[Any, str]]) -> Branch:
+def _role(role: Role, places: Places, shown: Twins) -> Branch:
     places.add(role.location)
     title: list[Run] = [(f"role {role.name}" if role.name else "pods", "title"), (" × ", "")]
     title += places.value(role.replicas)
     if not role.trains:
         title.append((", no ranks of its own", ""))
-    bare = _bare(role)
-    twin = next((name for other, name in shown if other == bare), None)
-    if twin is not None:
-        return Branch(title, [Row("", [(f"the same as role {twin}, in its own lines", "")])])
-    if role.name:
-        shown.append((bare, role.name))
+    if twin := shown.of(role, f"role {role.name}"):
+        return Branch([*title, (f": the same as {twin}, in its own lines", "")])
     rows = list(
         given(places, ("restart policy", role.restart_policy, text), ("grace period", role.grace_seconds, seconds))
     )
@@ -113,12 +109,30 @@ def _role(role: Role, places: Places, shown: list[tuple[Any, str]]) -> Branch:
         rows.append(Row("unseen", [(role.unseen, "")]))
     if role.volumes:
         rows.append(Row("volumes", [], [_volume(volume, places) for volume in role.volumes]))
-    return Branch(title, rows, [_container(container, places) for container in role.containers])
+    return Branch(title, rows, [_container(container, role, places, shown) for container in role.containers])
 
 
-def _bare(role: Role) -> Any:
-    """A role without its name, its size and the places of its values."""
-    return _without(role, frozenset({"name", "replicas"}))
+class Twins:
+    """Roles and containers that are drawn already, so that what is the same need not be read twice."""
+
+    def __init__(self, many: bool) -> None:
+        """`many`: there is more than one container to compare."""
+        self._many = many
+        self._drawn: list[tuple[Any, str]] = []
+
+    def of(self, part: Role | Container, called: str) -> str:
+        """Where the same was drawn; empty where it was not, and then the part is remembered under a name.
+
+        Names of roles, numbers of pods and places of values do not count.
+        """
+        if not self._many:
+            return ""
+        bare = _without(part, frozenset({"name", "replicas"} if isinstance(part, Role) else ()))
+        for other, name in self._drawn:
+            if other == bare:
+                return name
+        self._drawn.append((bare, called))
+        return ""
 
 
 def _without(part: Any, names: frozenset[str]) -> Any:
@@ -165,10 +179,12 @@ def _volume(volume: Volume, places: Places) -> Row:
     return Row(volume.name, runs)
 
 
-def _container(container: Container, places: Places) -> Branch:
+def _container(container: Container, role: Role, places: Places, shown: Twins) -> Branch:
     places.add(container.location)
     kind = {"init": "init container ", "sidecar": "sidecar ", "main": "container "}[container.kind]
     title = f"{kind}{container.name}" if container.name else "every node"
+    if twin := shown.of(container, f"role {role.name}"):
+        return Branch([(title, "title"), (f": the same as in {twin}, in its own lines", "")])
     rows = list(given(places, ("image", container.image, text), ("command", container.command, words_of)))
     rows += given(places, ("args", container.args, words_of))
     if container.entrypoint_unknown:

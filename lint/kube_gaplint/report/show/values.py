@@ -64,7 +64,7 @@ def number(value: float) -> int | float | str:
     """A number that JSON can hold; whole ones without a point."""
     if not math.isfinite(value):
         return str(value)
-    return int(value) if value.is_integer() and abs(value) < 2**53 else value
+    return int(value) if float(value).is_integer() and abs(value) < 2**53 else value
 
 
 def release(value: Release) -> str:
@@ -79,7 +79,7 @@ def budget(value: int) -> int | str:
 def stated(value: Plain, origin: Origin | None = None, note: str = "") -> Value:
     """A fact of the model that is no setting."""
     location = None if origin is None else location_of(origin.place)
-    return Value("set", value, via="derived", note=note, location=location)
+    return Value("set", value, via="derived" if note else "", note=note, location=location)
 
 
 def location_of(place: Place) -> Location:

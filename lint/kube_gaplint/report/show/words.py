@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from kube_gaplint.model.scale import duration
-from kube_gaplint.report.show.shape import Location, Named, Plain, Value
+from kube_gaplint.report.show.shape import Location, Named, Plain, Reference, Value
 from kube_gaplint.report.show.tree import Run
 
 Format: TypeAlias = Callable[[Plain], str]
@@ -108,6 +108,8 @@ class Places:
 
     file: str
     whole: set[Location] = field(default_factory=set)
+    _told: dict[str, set[Location]] = field(default_factory=dict)
+    """Where each reference stands that was named before, by its note."""
 
     def name(self, location: Location) -> str:
         own = posixpath.basename(self.file.replace("\\", "/"))
@@ -131,7 +133,7 @@ class Places:
         return [shown, *self.source(value)]
 
     def unknown(self, value: Value) -> list[Run]:
-        known = f", it begins with {cut(value.prefix)}" if value.prefix else ""
+        known = f", it begins with {cut(value.prefix.strip())}" if value.prefix.strip() else ""
         return [("unknown", "unknown"), (f": {cut(value.reason)}{known}", ""), *self.source(value)]
 
     def source(self, value: Value) -> list[Run]:
@@ -149,8 +151,15 @@ class Places:
             parts.append(value.note)
         if at is not None and at not in self.whole:
             parts.append(self.name(at))
-        parts.extend(f"through {one.note} at {self.name(one.location)}" for one in value.through)
+        parts.extend(map(self.way, value.through))
         return [(f" ({', '.join(parts)})", "where")] if parts else []
+
+    def way(self, one: Reference) -> str:
+        """A reference on the way to a value, with its place the first time, and where others are named alike."""
+        told = self._told.setdefault(one.note, set())
+        known = told == {one.location}
+        told.add(one.location)
+        return f"through {one.note}" if known else f"through {one.note} at {self.name(one.location)}"
 
     def at(self, location: Location | None) -> list[Run]:
         """A place in brackets."""

@@ -57,7 +57,8 @@ POD_FIELDS = (
 # Parts of an object that are shown as roles, pods and containers, or that say nothing of the run.
 _SHOWN_ELSEWHERE = re.compile(
     r"(?:^|\.)(?:apiVersion|kind|metadata|status|template|\w*[tT]emplates?|\w*ReplicaSpecs|replicatedJobs|tasks"
-    r"|\w+GroupSpecs?|containers|initContainers|volumes|podSpec)(?:[.\[]|$)"
+    r"|\w+GroupSpecs?|containers|initContainers|volumes|podSpec|resources\w*|env|command|args|image)(?:[.\[]|$)"
+    r"|(?<!policies)\["
 )
 _EVENTS = ("failure", "eviction", "node-loss")
 _MOST_FIELDS = 60
@@ -86,7 +87,7 @@ def workload_of(found: workload.Workload, unresolved: Iterable[Unresolved]) -> W
         run_days=value_of(found.run_days),
         step_seconds=value_of(found.step_seconds),
         save_seconds=value_of(found.save_seconds),
-        fields=[] if found.batch is not None else _fields(found.fields, "spec."),
+        fields=[] if found.batch is not None or subject.kind == "Pod" else _fields(found.fields, "spec."),
         roles=[_role(role, processes, found) for role in found.roles],
         batch=None if found.batch is None else _batch(found.batch),
         surroundings=_surroundings(found.surroundings),
@@ -124,7 +125,7 @@ def _role(role: workload.Role, processes: Mapping[int, list[Process]], owner: wo
     own = {
         path: role.fields[path]
         for path in role.fields
-        if path not in ("replicas", "restartPolicy") and f"spec.{path}" not in owner.fields
+        if path not in ("name", "groupName", "replicas", "restartPolicy") and f"spec.{path}" not in owner.fields
     }
     return Role(
         name=role.name,
