@@ -14,7 +14,7 @@ def batch_branch(batch: Batch, places: Places) -> Branch:
         Row("#SBATCH", [] if directives else [("no directive", "")], directives),
         Row("requeue", places.value(batch.requeue)),
         Row("starts again", places.value(batch.continuation, absent="not after a crash of its own")),
-        Row("output", places.value(batch.open_mode)),
+        Row("open mode", places.value(batch.open_mode)),
         Row(
             "slurm.conf", [("none in the given paths", "")] if batch.slurm_conf is None else places.at(batch.slurm_conf)
         ),

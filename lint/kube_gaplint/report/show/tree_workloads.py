@@ -11,6 +11,7 @@ from kube_gaplint.report.show.shape import (
     Environment,
     Location,
     Named,
+    Priority,
     RestartLayer,
     Role,
     Script,
@@ -95,8 +96,11 @@ def _role(role: Role, places: Places, shown: Twins) -> Branch:
     title += places.value(role.replicas)
     if not role.trains:
         title.append((", no ranks of its own", ""))
-    if twin := shown.of(role, f"role {role.name}"):
-        return Branch([*title, (f": the same as {twin}, in its own lines", "")])
+    if twin := shown.of_role(role):
+        return Branch([*title, (f": the same as role {twin}, in its own lines", "")])
+    if twin := shown.of_pods(role):
+        title.append((f": its pods are as those of role {twin}", ""))
+        return Branch(title, [], [_container(container, role, places, shown) for container in role.containers])
     rows = list(
         given(places, ("restart policy", role.restart_policy, text), ("grace period", role.grace_seconds, seconds))
     )
@@ -113,26 +117,57 @@ def _role(role: Role, places: Places, shown: Twins) -> Branch:
 
 
 class Twins:
-    """Roles and containers that are drawn already, so that what is the same need not be read twice."""
+    """Roles and containers that are drawn already, so that what is the same need not be read twice.
+
+    Names of roles, numbers of pods and places of values do not count.
+    """
 
     def __init__(self, many: bool) -> None:
         """`many`: there is more than one container to compare."""
         self._many = many
-        self._drawn: list[tuple[Any, str]] = []
+        self._roles: list[tuple[Any, str]] = []
+        self._pods: list[tuple[Any, str]] = []
+        self._containers: list[tuple[Any, Container, str]] = []
 
-    def of(self, part: Role | Container, called: str) -> str:
-        """Where the same was drawn; empty where it was not, and then the part is remembered under a name.
+    def of_role(self, role: Role) -> str:
+        """The name of a role that was drawn and is the same; empty where there is none, and then this one counts."""
+        return self._of(role, frozenset({"name", "replicas"}), self._roles)
 
-        Names of roles, numbers of pods and places of values do not count.
-        """
+    def of_pods(self, role: Role) -> str:
+        """The same, with only what the role says of its pods compared, not their containers."""
+        return self._of(role, frozenset({"name", "replicas", "containers"}), self._pods)
+
+    def _of(self, role: Role, but: frozenset[str], drawn: list[tuple[Any, str]]) -> str:
         if not self._many:
             return ""
-        bare = _without(part, frozenset({"name", "replicas"} if isinstance(part, Role) else ()))
-        for other, name in self._drawn:
-            if other == bare:
-                return name
-        self._drawn.append((bare, called))
-        return ""
+        bare = _without(role, but)
+        found = next((name for other, name in drawn if other == bare), "")
+        if not found:
+            drawn.append((bare, role.name))
+        return found
+
+    def of_container(self, container: Container, role: Role) -> tuple[Container, str] | None:
+        """A container that was drawn and is the same but for its variables, with its role; else this one counts."""
+        if not self._many:
+            return None
+        bare = _without(container, frozenset({"environment"}))
+        found = next(((other, name) for drawn, other, name in self._containers if drawn == bare), None)
+        if found is None:
+            self._containers.append((bare, container, role.name))
+        return found
+
+
+def _like(title: list[Run], container: Container, twin: Container, role: str, places: Places) -> Branch:
+    """A container that is the same as another one, with the variables that are not."""
+    others = [_without(one, frozenset()) for one in twin.environment.variables]
+    own = [one for one in container.environment.variables if _without(one, frozenset()) not in others]
+    names = {one.name for one in container.environment.variables}
+    missing = [one.name for one in twin.environment.variables if one.name not in names]
+    title = [*title, (f": the same as in role {role}, in its own lines", "")]
+    rows = variables(Environment("", own), places)
+    if missing:
+        rows.append(Row("", [(f"without {', '.join(missing)}", "")]))
+    return Branch([*title, (", but for these variables", "")] if rows else title, rows)
 
 
 def _without(part: Any, names: frozenset[str]) -> Any:
@@ -182,9 +217,10 @@ def _volume(volume: Volume, places: Places) -> Row:
 def _container(container: Container, role: Role, places: Places, shown: Twins) -> Branch:
     places.add(container.location)
     kind = {"init": "init container ", "sidecar": "sidecar ", "main": "container "}[container.kind]
-    title = f"{kind}{container.name}" if container.name else "every node"
-    if twin := shown.of(container, f"role {role.name}"):
-        return Branch([(title, "title"), (f": the same as in {twin}, in its own lines", "")])
+    title: list[Run] = [(f"{kind}{container.name}" if container.name else "every node", "title")]
+    twin = shown.of_container(container, role)
+    if twin is not None:
+        return _like(title, container, *twin, places)
     rows = list(given(places, ("image", container.image, text), ("command", container.command, words_of)))
     rows += given(places, ("args", container.args, words_of))
     if container.entrypoint_unknown:
@@ -219,7 +255,7 @@ def _container(container: Container, role: Role, places: Places, shown: Twins) -
     rows += [_script(script, places) for script in container.scripts]
     branches = [process_branch(process, places) for process in container.processes]
     branches.append(_environment(container.environment, places))
-    return Branch([(title, "title")], rows, branches)
+    return Branch(title, rows, branches)
 
 
 def _device(one: Accelerators, places: Places) -> list[Run]:
@@ -271,9 +307,10 @@ def _surroundings(found: Surroundings, places: Places) -> list[Branch]:
             if value.state != "absent":
                 runs += [(f"; {label} ", ""), *places.value(value)]
         rows.append(Row("disruption budget", runs))
-    for priority in found.priorities:
-        runs = [*places.value(priority.name), (": ", ""), *places.value(priority.value)]
-        rows.append(Row("priority class", runs))
+    for name, roles in _by_class(found.priorities).items():
+        first = roles[0]
+        runs = [(name, ""), (f" of {', '.join(one.role for one in roles)}" if first.role else "", "")]
+        rows.append(Row("priority class", [*runs, (": ", ""), *places.value(first.value)]))
     for service in found.services:
         runs = [(service.name, ""), *places.at(service.location)]
         runs += [("; headless ", ""), *places.value(service.headless)]
@@ -283,3 +320,12 @@ def _surroundings(found: Surroundings, places: Places) -> list[Branch]:
     rows += amounts("namespace labels", found.namespace_labels, places)
     rows += amounts("reclaim policies", found.reclaim_policies, places)
     return [Branch([("cluster, as far as the paths tell", "title")], rows)] if rows else []
+
+
+def _by_class(priorities: list[Priority]) -> dict[str, list[Priority]]:
+    """Roles by the name of their priority class."""
+    found: dict[str, list[Priority]] = {}
+    for one in priorities:
+        name = text(one.name.value) if one.name.state == "set" else f"unknown: {one.name.reason}"
+        found.setdefault(name, []).append(one)
+    return found

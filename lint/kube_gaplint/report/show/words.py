@@ -58,7 +58,10 @@ def seconds(value: Plain) -> str:
 
 
 def days(value: Plain) -> str:
-    return f"{value:,.3g} days" if isinstance(value, int | float) else text(value)
+    """`4.17 days`."""
+    if not isinstance(value, int | float):
+        return text(value)
+    return "1 day" if value == 1 else f"{value:,.3g} days"
 
 
 def times(value: Plain) -> str:
