@@ -107,8 +107,8 @@ def test_a_pytorch_job(tmp_path: Path) -> None:
     checkpoints = process["checkpoints"]
     assert checkpoints["interval"]["value"] == {"amount": 500, "unit": "steps"}
     assert checkpoints["path"]["value"] == "/ckpt/lm"
-    assert checkpoints["storage"]["kind"] == "volume"
-    assert checkpoints["storage"]["volume"] == "ckpt"
+    storage = checkpoints["storage"]
+    assert (storage["state"], storage["volume"], storage["mount"]["value"]) == ("kept", "ckpt", "/ckpt")
     assert process["timeoutSeconds"]["state"] == "unknown", "$EXTRA may hold the option"
     assert [one["name"] for one in process["options"]] == [
         "train-iters", "save", "load", "save-interval", "micro-batch-size",

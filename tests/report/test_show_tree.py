@@ -57,7 +57,7 @@ def test_values_tell_where_they_come_from(tmp_path: Path) -> None:
     assert re.search(r"PET_NNODES +4 \(injected by the training operator", tree)
     assert "grace period       30 s (default: Kubernetes)" in tree
     assert "every              500 steps (lm.yaml:38)" in tree
-    assert "to                 /ckpt/lm (lm.yaml:38) → mount /ckpt → volume ckpt" in tree
+    assert "to                 /ckpt/lm (lm.yaml:38) → mount /ckpt → volume ckpt; kept" in tree
     assert "WANDB_API_KEY       unknown: it comes from a Secret (lm.yaml:43)" in tree
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from kube_gaplint.model.setting import Absent, Set, Setting
-from kube_gaplint.model.storage import storage_of
+from kube_gaplint.model.storage import kept
 from kube_gaplint.model.training import Launcher as ModelLauncher
 from kube_gaplint.model.training import Options, TrainingProcess, TrainingSettings
 from kube_gaplint.report.show.shape import Checkpoints, Framework, Launcher, Named, Process, Storage, Value
@@ -100,9 +100,12 @@ def _checkpoints(process: TrainingProcess, settings: TrainingSettings) -> Checkp
 
 
 def _storage(process: TrainingProcess) -> Storage:
-    found = storage_of(process.settings.save_path, process.container, process.role.pod, process.command.directory)
+    found = kept(process, process.settings.save_path)
     mount: Value | None = None
     volume = ""
-    if found.mount is not None:
-        mount, volume = value_of(found.mount.path), found.mount.volume
-    return Storage(found.kind, mount, volume, found.reason)
+    if found.mount is not None and found.mount.origin is not None:
+        origin = found.mount.origin
+        at = next((one for one in process.container.mounts if one.origin == origin), None)
+        if at is not None:
+            mount, volume = value_of(at.path), at.volume
+    return Storage(found.state, found.where, mount, volume)

@@ -169,12 +169,15 @@ class Framework:
 
 @dataclass(frozen=True, slots=True)
 class Storage:
-    """What holds the save path: `kind` is volume, container, remote or unknown (for the `reason`)."""
+    """What becomes of the save path when its pod is gone: `state` is kept, lost or unknown.
 
-    kind: str
+    `where` says on what it lies, in words; `mount` and `volume` are there for a path below a mount.
+    """
+
+    state: str
+    where: str
     mount: Value | None
     volume: str
-    reason: str
 
 
 @dataclass(frozen=True, slots=True)

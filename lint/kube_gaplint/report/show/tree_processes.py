@@ -130,13 +130,15 @@ def _checkpoints(found: Checkpoints, places: Places) -> Row:
 
 
 def _storage(found: Checkpoints) -> list[Run]:
+    """Where the save path leads: mount and volume, and whether that is there after a failure."""
     storage = found.storage
-    if found.path.state == "absent":
+    if found.path.state == "absent" or (found.path.state == "unknown" and not storage.where):
         return []
-    if storage.kind == "volume" and storage.mount is not None:
-        return [(f" → mount {text(storage.mount.value)} → volume {storage.volume}", "")]
-    if storage.kind == "container":
-        return [(" → the container's own file system", "")]
-    if storage.kind == "unknown" and found.path.state == "set":
-        return [(" → ", ""), ("unknown", "unknown"), (f" storage: {storage.reason}", "")]
-    return []
+    runs: list[Run] = []
+    if storage.mount is not None:
+        runs.append((f" → mount {text(storage.mount.value)} → volume {storage.volume}", ""))
+    elif storage.where:
+        runs.append((f" → {storage.where}", ""))
+    if storage.state == "unknown":
+        return [*runs, ("; whether it is kept is ", ""), ("unknown", "unknown")]
+    return [*runs, ("; kept" if storage.state == "kept" else "; lost with it", "")]
