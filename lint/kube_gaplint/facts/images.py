@@ -447,3 +447,16 @@ def contents(image: str) -> Contents:
         if row.pattern.search(name):
             return row.read(reference, row.title)
     return UNKNOWN
+
+
+_MOVING_TAGS = frozenset({
+    "latest", "nightly", "main", "master", "dev", "devel", "develop", "edge", "stable", "head", "trunk", "canary",
+    "test", "testing", "staging", "prod", "production", "release", "snapshot",
+})  # fmt: skip
+"""Tags that by custom name a branch or a channel, not a release."""
+
+
+def is_moving_tag(tag: str) -> bool:
+    """Whether a tag by its name stands for whatever is newest: `latest`, `main`, `2.3-latest`, `latest-gpu`."""
+    tag = tag.lower()
+    return tag in _MOVING_TAGS or tag.endswith(("-latest", "_latest", "-nightly")) or tag.startswith("latest-")

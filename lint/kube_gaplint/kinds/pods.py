@@ -201,6 +201,7 @@ class _ContainerReader:
             requests=requests,
             limits=limits,
             mounts=mounts,
+            mounts_open=part.at("volumeMounts").open_list,
             refers=references_of(part),
             init=init,
             sidecar=init and part.text("restartPolicy") == "Always",

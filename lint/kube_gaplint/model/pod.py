@@ -22,11 +22,13 @@ types. Fields that Kubernetes defaults have their effective values.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
 
 from kube_gaplint.model.setting import Absent, Origin, Set, Setting
+from kube_gaplint.model.units import duration_seconds
 from kube_gaplint.text.nodes import Scalar
 
 if TYPE_CHECKING:
@@ -214,6 +216,24 @@ def probe(container: Container, kind: ProbeKind) -> Probe | None:
 
 def hook(container: Container, when: Literal["pre_stop", "post_start"]) -> Hook | None:
     return _typed(container.exposed, when, Hook)
+
+
+_SLEEP = re.compile(r"(?:exec\s+)?(?:/bin/|/usr/bin/)?sleep\s+([0-9.]+[smh]?)\s*;?")
+
+
+def hook_seconds(found: Hook) -> float | None:
+    """How long a hook surely takes: a sleep action, `sleep 45`, or a shell that does that alone; else None."""
+    if found.action == "sleep":
+        return found.sleep.value if isinstance(found.sleep, Set) else None
+    if found.action != "exec" or not isinstance(found.command, Set):
+        return None
+    words = found.command.value
+    if len(words) == 3 and words[1] == "-c" and words[0].rsplit("/", 1)[-1] in {"sh", "bash", "dash", "ash"}:
+        line = words[2].strip()
+    else:
+        line = " ".join(words)
+    match = _SLEEP.fullmatch(line)
+    return None if match is None else duration_seconds(match[1])
 
 
 def security(part: Pod | Container) -> Security:

@@ -21,6 +21,8 @@ def volume_at(path: str, container: Container, pod: Pod) -> Setting[Volume]:
     """
     if "://" in path or not path.startswith("/"):
         return Unknown("it is no absolute path", container.origin)
+    if container.mounts_open:
+        return Unknown(f"more may be mounted than is seen ({container.mounts_open})", container.origin)
     wanted = posixpath.normpath(path)
     best: tuple[int, Mount] | None = None
     for mount in container.mounts:

@@ -101,6 +101,8 @@ class Container:
     requests: Mapping[str, Setting[str]]
     limits: Mapping[str, Setting[str]]
     mounts: tuple[Mount, ...]
+    mounts_open: str = ""
+    """Why there may be more mounts than are seen (a template expression); empty where there are not."""
     init: bool = False
     sidecar: bool = False
     """An init container with restartPolicy Always."""

@@ -1,0 +1,95 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kube_gaplint.findings import Fix, Gap, RemoveEntry, Severity
+from kube_gaplint.model.pod import probe
+from kube_gaplint.model.scale import size
+from kube_gaplint.model.setting import Set
+from kube_gaplint.model.workload import Workload
+from kube_gaplint.rule import Context, rule
+
+
+@rule(
+    code="STOP005",
+    name="liveness-probe-kills-training",
+    view=Workload,
+    severity=Severity.WARNING,
+    evidence=("marin-6944",),
+)
+def check(workload: Workload, _context: Context) -> Iterator[Gap]:
+    """A liveness probe restarts a rank that is only busy.
+
+    ## What it flags
+    A livenessProbe on a GPU training container whose `timeoutSeconds` is 1 or whose `failureThreshold` is at most 3
+    (both are the defaults). With a startupProbe and a threshold of 10 or more it is left alone.
+
+    ## Why it hurts
+    A rank that compiles, saves or waits for a collective does not answer for minutes. The kubelet then kills it in
+    health, and the whole gang with it. Marin found its training controllers killed by probes of one second under load.
+
+    ## Bad
+    ```yaml
+    apiVersion: batch/v1
+    kind: Job
+    metadata: {name: tune}
+    spec:
+      template:
+        spec:
+          restartPolicy: Never
+          containers:
+          - name: trainer
+            image: ghcr.io/acme/train:1.4
+            command: [torchrun, --nproc-per-node=8, train.py]
+            livenessProbe: {exec: {command: [pgrep, python]}}
+            resources: {limits: {nvidia.com/gpu: 8}}
+    ```
+
+    ## Good
+    ```yaml
+    apiVersion: batch/v1
+    kind: Job
+    metadata: {name: tune}
+    spec:
+      template:
+        spec:
+          restartPolicy: Never
+          containers:
+          - name: trainer
+            image: ghcr.io/acme/train:1.4
+            command: [torchrun, --nproc-per-node=8, train.py]
+            resources: {limits: {nvidia.com/gpu: 8}}
+    ```
+
+    ## When to keep it
+    Never on a rank; supervise progress instead (a heartbeat, the NCCL watchdog).
+
+    ## Fix safety
+    Unsafe: nothing restarts a container that really hangs, until a timeout does.
+
+    ## References
+    - https://kubernetes.io/docs/concepts/configuration/liveness-readiness-startup-probes/
+    """
+    if not workload.trains:
+        return
+    for role, container in workload.containers():
+        alive = probe(container, "liveness")
+        if alive is None or not role.trains or not isinstance(container.accelerator_count, Set):
+            continue
+        timeout, threshold = alive.timeout, alive.failure_threshold
+        patient = isinstance(threshold, Set) and threshold.value >= 10 and probe(container, "startup") is not None
+        hasty = [
+            f"{name} {setting.value:g}" + ("" if setting.origin.written else " (the default)")
+            for name, setting, most in (("timeoutSeconds", timeout, 1), ("failureThreshold", threshold, 3))
+            if isinstance(setting, Set) and setting.value <= most
+        ]
+        if patient or not hasty:
+            continue
+        yield Gap(
+            alive.origin,
+            f"a liveness probe with {' and '.join(hasty)} watches a training container",
+            f"a rank that compiles or saves is killed in health, and {size(workload)} with it",
+            detail="liveness",
+            fix=Fix("remove the probe; supervise progress instead", (RemoveEntry(alive.origin),)),
+            container=container.name,
+        )

@@ -1,0 +1,95 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kube_gaplint.findings import Fix, Gap, Related, Severity
+from kube_gaplint.model.pod import hook, hook_seconds
+from kube_gaplint.model.scale import duration
+from kube_gaplint.model.setting import Set
+from kube_gaplint.model.workload import Workload
+from kube_gaplint.rule import Context, rule
+
+
+@rule(
+    code="STOP004",
+    name="prestop-exceeds-grace",
+    view=Workload,
+    severity=Severity.ERROR,
+    evidence=("adaptdl-70",),
+    evidence_kind="derived",
+)
+def check(workload: Workload, _context: Context) -> Iterator[Gap]:
+    """The preStop hook uses up the whole grace period, so that the program gets SIGKILL without warning.
+
+    ## What it flags
+    A preStop hook that surely sleeps as long as `terminationGracePeriodSeconds` (30 s where it is not set) or longer. A
+    hook of unknown length is left alone.
+
+    ## Why it hurts
+    The grace period starts with the hook. When the hook ends after it, no time is left between SIGTERM and SIGKILL, and
+    a save on SIGTERM is cut off in the middle. The evidence is derived: AdaptDL lost a checkpoint to a grace period
+    that was too short for its save.
+
+    ## Bad
+    ```yaml
+    apiVersion: batch/v1
+    kind: Job
+    metadata: {name: tune}
+    spec:
+      template:
+        spec:
+          restartPolicy: Never
+          containers:
+          - name: trainer
+            image: ghcr.io/acme/train:1.4
+            command: [torchrun, --nproc-per-node=8, train.py]
+            lifecycle: {preStop: {exec: {command: [sleep, "45"]}}}
+            resources: {limits: {nvidia.com/gpu: 8}}
+    ```
+
+    ## Good
+    ```yaml
+    apiVersion: batch/v1
+    kind: Job
+    metadata: {name: tune}
+    spec:
+      template:
+        spec:
+          restartPolicy: Never
+          terminationGracePeriodSeconds: 600
+          containers:
+          - name: trainer
+            image: ghcr.io/acme/train:1.4
+            command: [torchrun, --nproc-per-node=8, train.py]
+            lifecycle: {preStop: {exec: {command: [sleep, "45"]}}}
+            resources: {limits: {nvidia.com/gpu: 8}}
+    ```
+
+    ## When to keep it
+    Never.
+
+    ## Fix safety
+    Unsafe: how long the program needs after the hook is not known.
+
+    ## References
+    - https://kubernetes.io/docs/concepts/containers/container-lifecycle-hooks/#hook-handler-execution
+    """
+    if workload.purpose not in {"training", "unknown"}:
+        return
+    for role, container in workload.containers():
+        before, grace = hook(container, "pre_stop"), role.pod.grace_seconds
+        seconds = None if before is None else hook_seconds(before)
+        if before is None or seconds is None or not isinstance(grace, Set) or seconds < grace.value:
+            continue
+        if not isinstance(container.accelerator_count, Set):
+            continue
+        left = "the default grace period" if grace.origin.via == "default" else "a grace period"
+        yield Gap(
+            before.origin,
+            f"the preStop hook sleeps {duration(seconds)} of {left} of {duration(grace.value)}",
+            "no time is left between SIGTERM and SIGKILL: a save on SIGTERM is cut off",
+            detail="prestop",
+            related=(Related(grace.origin, "the grace period"),) if grace.origin.written else (),
+            fix=Fix("raise terminationGracePeriodSeconds above the hook and the save together, or shorten the hook"),
+            container=container.name,
+        )
