@@ -205,6 +205,17 @@ def test_a_batch_script_in_a_literal_text() -> None:
     )
 
 
+def test_directives_go_in_front_of_exports() -> None:
+    file = File(BATCH, "job.sbatch")
+    header = file.word("#SBATCH --nodes=4\n#SBATCH --gres=gpu:8")
+    result = fixed(
+        finding(SetVariable(header, "A", "1")),
+        finding(AddLine(header, "#SBATCH --requeue", "header"), code="SLURM002"),
+        finding(SetVariable(header, "B", "2"), code="NCCL002"),
+    )
+    assert result == BATCH.replace("gpu:8\n", "gpu:8\n#SBATCH --requeue\nexport A=1\nexport B=2\n")
+
+
 @pytest.mark.parametrize("style", [">-", '"', "'", "plain"])
 def test_lines_need_a_literal_text(style: str) -> None:
     body = "#SBATCH -N 2\n  \n  srun x"
@@ -237,6 +248,13 @@ def test_keys_are_set_and_missing_mappings_made() -> None:
         "kind: Job # k\nspec:\n    a: 2\n    run:\n        policy: Running\n        limit: 0\n    # tail\n\n"
         'metadata: {name: x, annotations: {x/y: "true"}}\n'
     )
+
+
+def test_one_finding_writes_behind_nested_mappings_that_end_together() -> None:
+    file = File("spec:\n  a:\n    b:\n      c: 1\n")
+    spec, inner = file.origin("spec"), file.origin("spec", "a", "b")
+    result = fixed(finding(SetKey(spec, ("x",), 1), SetKey(inner, ("y1",), {"z": 2}), SetKey(file.origin(), ("w",), 3)))
+    assert result == "spec:\n  a:\n    b:\n      c: 1\n      y1:\n        z: 2\n  x: 1\nw: 3\n"
 
 
 def test_two_findings_make_one_missing_mapping() -> None:

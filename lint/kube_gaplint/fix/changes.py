@@ -36,6 +36,7 @@ from kube_gaplint.text.nodes import Entry, Item, Mapping, Node, Scalar, Sequence
 from kube_gaplint.text.resolve import resolve_plain
 from kube_gaplint.text.source import Source, Span
 
+_DIRECTIVE = "#SBATCH"
 _SPOILS = "the file is written in a way that cannot be edited safely there"
 _REPEATED = "an alias repeats it, so that the fix would change other places as well"
 _RUNS_A_STRING = re.compile(r"-[A-Za-z]*c")
@@ -458,5 +459,7 @@ def _add_to_header(script: Script, span: Span, line: str) -> Draft:
     """Behind the #SBATCH block, or the `#!` line; before the first line of a script without either."""
     shown = script.file.text[span.start : span.end]
     if shown.lstrip().startswith("#"):
-        return script.add_line_after(span, line, behind="export ")
+        # sbatch reads no directive behind the first command, which an export is.
+        behind = (_DIRECTIVE,) if line.startswith(_DIRECTIVE) else (_DIRECTIVE, "export ")
+        return script.add_line_after(span, line, behind)
     return script.add_line_before(span, line)

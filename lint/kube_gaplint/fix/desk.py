@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -89,7 +90,7 @@ class OpenFile:
 
     def attempt(self, drafts: list[Draft]) -> str | None:
         """The text with the edits of some drafts, or None where it would not be what they mean."""
-        edits = [edit for draft in drafts for edit in draft.edits]
+        edits = in_order(edit for draft in drafts for edit in draft.edits)
         try:
             text = apply(self.text, edits)
         except Overlap:
@@ -127,7 +128,7 @@ class OpenFile:
 
     def accept(self, text: str, edits: Iterable[Edit]) -> None:
         """Make a text the present one."""
-        edits = sorted(edits, key=lambda edit: (edit.span.start, edit.span.end))
+        edits = in_order(edits)
         written: list[Span] = []
         for span in self.written:
             start, _ = _moved(edits, span.start, span.start)
@@ -141,6 +142,19 @@ class OpenFile:
         self.written = written
         self._rounds.append(edits)
         self._read(text)
+
+
+_NEW_LINE = re.compile(r"(?:\r\n|\r|\n)([ ]*)")
+
+
+def in_order(edits: Iterable[Edit]) -> list[Edit]:
+    """Edits by place. Of new lines at one place the deeper ones come first: they end what the others stand behind."""
+
+    def key(edit: Edit) -> tuple[int, int, int]:
+        match = _NEW_LINE.match(edit.text)
+        return edit.span.start, edit.span.end, 0 if match is None else -len(match[1])
+
+    return sorted(edits, key=key)
 
 
 def _moved(edits: list[Edit], start: int, end: int) -> tuple[int, int]:

@@ -80,10 +80,10 @@ class Script:
             [(Span(start, start), f"{blanks}{line}{newline}", f"{own}{line}\n")], anchor=start + len(blanks) - len(own)
         )
 
-    def add_line_after(self, span: Span, line: str, behind: str = "") -> Draft:
+    def add_line_after(self, span: Span, line: str, behind: tuple[str, ...] = ()) -> Draft:
         """Add a line behind the one on which a span ends, indented as that one.
 
-        Lines that follow and begin with `behind` stay in front of it.
+        Lines that follow and begin with one of `behind` stay in front of it.
         """
         self._wants_lines(span)
         text = self.file.text
@@ -93,7 +93,7 @@ class Script:
         last = len(text) if self.scalar is None else self.scalar.span.end
         while behind:
             following = end + (2 if text[end : end + 2] == "\r\n" else 1)
-            if following >= last or not text.startswith(blanks + behind, following):
+            if following >= last or not text.startswith(tuple(blanks + word for word in behind), following):
                 break
             end = self._line_end(following)
         if text[end - 1 : end] == "\\":
