@@ -71,6 +71,9 @@ def purpose(
         ("[torchrun, evaluate_grpo.py]", "evaluation"),
         ("[python, convert_llama_to_hf.py]", "unknown"),
         ("[python, merge_lora_weights.py]", "unknown"),
+        ("[torchrun, --nproc-per-node=8, tools/preprocess_data_dist.py]", "unknown"),
+        ("[python, -m, torch.distributed.launch, preprocess.py]", "unknown"),
+        ("[python, main.py, --model_args, pretrained=/m, --num_fewshot, '5']", "evaluation"),
         ("[docker, build, -t, deepspeed, .]", "unknown"),
         ("[docker, run, --gpus=all, m, torchrun, main.py]", "training"),
         ("[bash, -c, 'nvidia-smi; /opt/acme/run']", "unknown"),
@@ -107,6 +110,10 @@ def test_by_image(image: str, expected: str) -> None:
 )
 def test_by_name_where_nothing_else_tells(name: str, kind: str, expected: str) -> None:
     assert purpose("[/opt/acme/run]", name=name, kind=kind) == expected
+
+
+def test_a_benchmark_by_name_runs_a_training_program() -> None:
+    assert purpose("[torchrun, train.py]", name="llama-benchmark") == "benchmark"
 
 
 @pytest.mark.parametrize(

@@ -213,6 +213,12 @@ TRAINING_OPTIONS = frozenset({
     "exp-manager.checkpoint-callback-params.save-top-k", "data.train-batch-size", "training.steps",
 })  # fmt: skip
 
+# Options that only programs which measure a finished model have (EleutherAI's lm-evaluation-harness and its forks).
+EVALUATION_OPTIONS = frozenset({"model-args", "num-fewshot", "bootstrap-iters", "fewshot-as-multiturn"})
+
+# Words of a workload's name that make it a measurement, whatever program it runs.
+BENCHMARK_NAMES = frozenset({"bench", "benchmark", "benchmarks", "benchmarking", "ubench"})
+
 # Words of scripts that prepare, convert or look at something: whatever else stands in the name, they do not train.
 CHORES = frozenset({
     "convert", "converter", "merge", "consolidate", "consolidation", "export", "preprocess", "preprocessing",

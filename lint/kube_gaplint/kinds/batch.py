@@ -348,6 +348,8 @@ class _Reading:
             resume = step.options.find("auto-resume")
             if resume is not None:
                 return Set("HyperPod's auto-resume", Origin(resume.word.place))
+            if step.trains and step.options.open_because:
+                return Unknown("--auto-resume may be among srun's options", step.origin)
             loop = _repeated(step) if step.trains else Absent(step.origin)
             if not isinstance(loop, Absent):
                 return loop

@@ -16,6 +16,10 @@ def finish(workload: Workload, profile: Profile) -> None:
     """Add the processes, the restarts of their launchers, and the purpose."""
     workload.processes = list(training_processes(workload, profile, files_of))
     add_launcher_restarts(workload)
+    if workload.batch is not None:
+        from kube_gaplint.kinds.steps import settle
+
+        settle(workload.batch.steps, workload.processes)
     if workload.batch is None or workload.classified.purpose == "unknown":
         workload.classified = classify(workload)
 

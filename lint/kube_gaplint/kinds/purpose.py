@@ -49,6 +49,8 @@ def classify(workload: Workload) -> Classified:
         return Classified("cpu", "no accelerator is asked for")
     if best is not None and best.meaning != "training":
         return Classified(best.meaning, best.reason)
+    if purposes.BENCHMARK_NAMES.intersection(purposes.words_of(workload.subject.name)):
+        return Classified("benchmark", f"its name {workload.subject.name}")
     if best is not None and best.strength > 1:
         return Classified("training", best.reason)
     holder = _holder(roles)
@@ -98,12 +100,15 @@ def _of_command(command: Command) -> Iterator[_Hint]:
     texts = _texts(command)
     if command.name in _SHELL_NOISE or _only_carries(command.name, texts):
         return
+    chore = _is_chore(texts)
     for index, text in enumerate(texts):
         if not text or len(text) > 200:
             continue
         option = text.lstrip("-+").partition("=")[0].replace("_", "-").lower()
         if (text.startswith("-") or "=" in text) and option in purposes.TRAINING_OPTIONS:
             yield _Hint("training", f"its option {text.partition('=')[0]}", 2)
+        if text.startswith("-") and option in purposes.EVALUATION_OPTIONS:
+            yield _Hint("evaluation", f"its option {text.partition('=')[0]}", 2)
         if text.startswith("-"):
             continue
         name = text.rsplit("/", 1)[-1]
@@ -111,6 +116,8 @@ def _of_command(command: Command) -> Iterator[_Hint]:
         found = purposes.program(name, following)
         if found is not None:
             meaning, launcher = found
+            if launcher and chore:
+                continue
             yield _Hint(meaning, f"it runs {name}", 2 if launcher else 3)
             continue
         module = index > 0 and texts[index - 1] == "-m"
@@ -118,6 +125,12 @@ def _of_command(command: Command) -> Iterator[_Hint]:
             meaning_of_name = purposes.script(name)
             if meaning_of_name is not None:
                 yield _Hint(meaning_of_name, f"it runs {name}", 3)
+
+
+def _is_chore(texts: list[str]) -> bool:
+    """Whether the first script of a command prepares or converts something, whatever starts it."""
+    script = next((text for text in texts if text.endswith(".py") and not text.startswith("-")), "")
+    return bool(purposes.CHORES.intersection(purposes.words_of(script.rsplit("/", 1)[-1])))
 
 
 def _only_carries(name: str, texts: list[str]) -> bool:
@@ -145,8 +158,9 @@ def _of_processes(workload: Workload) -> Iterator[_Hint]:
         meaning = purposes.script(name) if name else None
         if meaning is not None:
             yield _Hint(meaning, f"it runs {name}", 3)
+        chore = bool(purposes.CHORES.intersection(purposes.words_of(name)))
         for launcher in process.launchers:
-            if launcher.kind in DISTRIBUTED:
+            if launcher.kind in DISTRIBUTED and not chore:
                 yield _Hint("training", f"it runs {launcher.kind}", 2)
         for occurrence in process.options.occurrences:
             if occurrence.name.lstrip("-+").replace("_", "-").lower() in purposes.TRAINING_OPTIONS:
@@ -164,8 +178,9 @@ def _program_at_scale(workload: Workload, roles: list[Role]) -> str | None:
     for role in roles:
         for container in _main(role):
             for command in container.commands:
-                program = _python_program([word.known or "" for word in command.words[:_MOST_WORDS]])
-                if program and _may_train(program, container):
+                texts = [word.known or "" for word in command.words[:_MOST_WORDS]]
+                program = _python_program(texts)
+                if program and not _is_chore(texts) and _may_train(program, container):
                     return f"it runs {program} on {total.value} accelerators to its end"
     return None
 

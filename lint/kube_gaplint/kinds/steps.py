@@ -16,7 +16,7 @@ from kube_gaplint.model.command import Command, Word
 from kube_gaplint.model.profile import Profile
 from kube_gaplint.model.setting import Absent, Origin, Set, Setting, Unknown
 from kube_gaplint.model.slurm import SlurmConf, Step
-from kube_gaplint.model.training import Options
+from kube_gaplint.model.training import Options, TrainingProcess
 from kube_gaplint.text.source import PlacedText
 
 Files = Callable[[str], PlacedText | None]
@@ -67,6 +67,20 @@ def find_steps(
             steps.append(step)
             break
     return steps
+
+
+def settle(steps: list[Step], processes: list[TrainingProcess]) -> None:
+    """Where training programs were found in some of the steps, the others are helpers that could not be seen through."""
+    places = {
+        (launcher.origin.place.source.path, launcher.origin.place.span.start)
+        for process in processes
+        if process.program
+        for launcher in process.launchers
+    }
+    found = [step for step in steps if (step.origin.place.source.path, step.origin.place.span.start) in places]
+    if found:
+        for step in steps:
+            step.trains = step.trains and step in found
 
 
 def _log(step: Step, following: list[Command]) -> tuple[Setting[str] | None, bool]:
