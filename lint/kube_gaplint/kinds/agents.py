@@ -49,7 +49,8 @@ def _plan(context: Context) -> Iterator[UpgradeAgent | NodeBootstrap]:
     gpus = evidence.answer()
     if gpus.answer == "unknown" and gpus.origin is None:
         reason = "its nodeSelector covers GPU nodes as well, if there are any"
-        gpus = CarriesGpus("unknown", reason, spec.at("nodeSelector").origin)
+        everywhere = not spec.at("nodeSelector").present
+        gpus = CarriesGpus("unknown", reason, spec.at("nodeSelector").origin, everywhere)
     version, channel = spec.string("version"), spec.string("channel")
     active: Setting[bool] = Set(False, spec.origin)
     origin = spec.origin
@@ -136,7 +137,7 @@ def _k0s(context: Context) -> UpgradeAgent:
         origin=spec.at("channel").origin,
         kind="k0s",
         title="k0s autopilot",
-        gpus=CarriesGpus("unknown", "it upgrades all workers, GPU nodes included", spec.origin),
+        gpus=CarriesGpus("unknown", "it upgrades all workers, GPU nodes included", spec.origin, everywhere=True),
         active=Set(True, spec.origin),
         restraint=restraint,
         does="replaces k0s on every worker when its channel moves",

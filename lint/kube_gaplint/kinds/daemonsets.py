@@ -78,7 +78,8 @@ def pod_gpus(spec: Part) -> CarriesGpus:
                 evidence.label(key, amount)
         answer = evidence.answer()
     if answer.answer == "unknown" and answer.origin is None:
-        return CarriesGpus("unknown", "it runs on every node, GPU nodes included", spec.origin)
+        everywhere = not spec.at("nodeSelector").present and not spec.at("affinity", "nodeAffinity").present
+        return CarriesGpus("unknown", "it runs on every node, GPU nodes included", spec.origin, everywhere)
     return answer
 
 

@@ -35,7 +35,7 @@ def actions(commands: Iterable[tuple[Container, Command]]) -> tuple[HostAction, 
     found = []
     for _, command in commands:
         words = [word.known or "" for word in command.words]
-        action = _action(words, Origin(command.place))
+        action = _action(words, Origin(command.words[0].place if command.words else command.place))
         if action is not None:
             found.append(action)
     return tuple(found)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from kube_gaplint.model.nodes import NodePool
+from kube_gaplint.model.nodes import POOL_LABEL, CarriesGpus, HostAgent, NodeDaemon, NodePool, UpgradeAgent
 from kube_gaplint.model.profile import Profile
 from kube_gaplint.model.setting import Absent, Set
 from kube_gaplint.model.workload import Workload
@@ -152,18 +152,33 @@ def _batch_views(bundle: Bundle, profile: Profile) -> Iterator[Workload]:
             yield batch.adapt_script(script, bundle, profile, confs)
 
 
-POOL_LABEL = "karpenter.sh/nodepool"
-
-
 def link(views: Iterable[object]) -> None:
-    """Tell Karpenter's pools which GPU workloads may land on them."""
+    """Tell Karpenter's pools which GPU workloads may land on them, and what covers every node that some have GPUs."""
     found = list(views)
+    _cover(found)
     pools = [view for view in found if isinstance(view, NodePool) and view.controller in ("karpenter", "eks-auto")]
     if not pools:
         return
     workloads = [view for view in found if isinstance(view, Workload) and view.batch is None and _on_gpus(view)]
     for pool in pools:
         pool.workloads = [workload for workload in workloads if _may_land(workload, pool)]
+
+
+def _cover(views: list[object]) -> None:
+    """Where the paths hold GPU workloads, what covers every node of the cluster covers GPU nodes."""
+    covering = [
+        view for view in views if isinstance(view, UpgradeAgent | HostAgent | NodeDaemon) and view.gpus.everywhere
+    ]
+    if not covering:
+        return
+    held = (view for view in views if isinstance(view, Workload) and view.batch is None and _on_gpus(view))
+    workload = next(held, None)
+    if workload is None:
+        return
+    subject = f"{workload.subject.kind} {workload.subject.name}"
+    for view in covering:
+        reason = f"{view.gpus.reason}: {subject} runs on some"
+        view.gpus = CarriesGpus("yes", reason, workload.origin, everywhere=True)
 
 
 def _on_gpus(workload: Workload) -> bool:

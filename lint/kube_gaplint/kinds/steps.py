@@ -70,7 +70,7 @@ def find_steps(
 
 
 def settle(steps: list[Step], processes: list[TrainingProcess]) -> None:
-    """Where training programs were found in some of the steps, the others are helpers that could not be seen through."""
+    """Where training programs were found in some of the steps, the others are helpers that were not seen through."""
     places = {
         (launcher.origin.place.source.path, launcher.origin.place.span.start)
         for process in processes

@@ -129,7 +129,8 @@ def _kured(root: Part, subject: Subject) -> Iterator[object]:
     evidence.labels(root.texts("nodeSelector"))
     gpus = evidence.answer()
     if gpus.origin is None:
-        gpus = CarriesGpus("unknown", "it runs on every node, GPU nodes included", root.origin)
+        everywhere = not root.texts("nodeSelector")
+        gpus = CarriesGpus("unknown", "it runs on every node, GPU nodes included", root.origin, everywhere)
     yield UpgradeAgent(
         subject=subject,
         origin=home.origin,

@@ -23,6 +23,8 @@ class CarriesGpus:
     answer: Answer
     reason: str
     origin: Origin | None = None
+    everywhere: bool = False
+    """It covers every node of the cluster: GPU nodes too, if the cluster has any."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,12 +104,42 @@ class NodePool:
         """The pool's own name: that of a node group within its cluster object, else the object's."""
         return self.subject.container or self.subject.name
 
+    @property
+    def chosen_by(self) -> Workload | None:
+        """A GPU workload that names the pool in its node selector."""
+        for workload in self.workloads:
+            for role in workload.roles:
+                chosen = role.pod.node_selector.get(POOL_LABEL)
+                if isinstance(chosen, Set) and chosen.value == self.name:
+                    return workload
+        return None
+
+    @property
+    def spares_its_workloads(self) -> bool:
+        """There are GPU workloads in the given paths, and Karpenter disrupts none of them by itself."""
+        return bool(self.workloads) and all(map(_spared, self.workloads))
+
     def forbids(self, reason: str) -> bool | None:
         """Whether the budgets let no node go for a reason (`Underutilized`, `Drifted`, `Empty`), at all times."""
         answers = [budget.forbids(reason) for budget in self.budgets]
         if True in answers:
             return True
         return None if None in answers else False
+
+
+POOL_LABEL = "karpenter.sh/nodepool"
+SPARED = ("karpenter.sh/do-not-disrupt", "karpenter.sh/do-not-evict")
+"""Annotations of a pod that keep Karpenter's voluntary disruptions from it; the second until v1beta1."""
+
+
+def _spared(workload: Workload) -> bool:
+    """Every pod on accelerators carries the annotation, or may carry it."""
+    for role in workload.roles:
+        values = [role.pod.annotations.get(name) for name in SPARED]
+        marked = any(isinstance(one, Unknown) or (isinstance(one, Set) and one.value == "true") for one in values)
+        if not marked and not isinstance(role.pod.accelerator_count, Absent):
+            return False
+    return True
 
 
 UpgradeKind: TypeAlias = Literal[
@@ -245,6 +277,14 @@ class NodeDaemon:
     def object_origin(self) -> Origin:
         return self.origin
 
+    @property
+    def image_floats(self) -> bool:
+        """Each start of a pod may bring another version: no tag or `latest`, and pulled always."""
+        image, policy = self.image, self.pull_policy
+        if not isinstance(image, Set) or not isinstance(policy, Set) or policy.value != "Always":
+            return False
+        return "@" not in image.value and image.value.rpartition("/")[2].partition(":")[2] in ("", "latest")
+
 
 @dataclass(frozen=True, slots=True)
 class HostAction:
@@ -273,6 +313,11 @@ class HostAgent:
     def object_origin(self) -> Origin:
         return self.origin
 
+    @property
+    def cdi_may_be_on(self) -> bool:
+        """CDI is declared, or what declares it is not known."""
+        return isinstance(self.cdi, Unknown) or (isinstance(self.cdi, Set) and self.cdi.value)
+
 
 @dataclass(slots=True, eq=False)
 class Webhook:
@@ -299,3 +344,10 @@ class Webhook:
     @property
     def object_origin(self) -> Origin:
         return self.origin
+
+    @property
+    def covers_everything(self) -> bool:
+        """It covers training namespaces and all objects in them; False where a selector may leave them out."""
+        if not isinstance(self.object_selector, Absent):
+            return False
+        return isinstance(self.namespace_selector, Absent) or self.excludes_system_only

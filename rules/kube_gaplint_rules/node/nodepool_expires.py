@@ -1,0 +1,108 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kube_gaplint.findings import Fix, Gap, Related, ReplaceValue, Severity
+from kube_gaplint.model.nodes import NodePool
+from kube_gaplint.model.scale import duration
+from kube_gaplint.model.setting import Set
+from kube_gaplint.model.units import duration_seconds
+from kube_gaplint.rule import Context, rule
+
+
+@rule(
+    code="NODE005",
+    name="nodepool-expires",
+    view=NodePool,
+    severity=Severity.WARNING,
+    evidence=("karpenter-expiry",),
+)
+def check(pool: NodePool, _context: Context) -> Iterator[Gap]:
+    """GPU nodes have an age limit, and a node that reaches it is drained with the training on it.
+
+    ## What it flags
+    A NodePool for GPU machines with a finite `expireAfter`, written or by default (720 hours; 336 under EKS Auto Mode).
+    Disruption budgets do not hold expiry back; with a `terminationGracePeriod` it goes over disruption budgets of pods
+    and `karpenter.sh/do-not-disrupt` as well. Info for a pool that may, but need not, hold GPU machines, and where
+    every GPU workload of the given paths carries the annotation and no `terminationGracePeriod` is set. Quiet where all
+    of them end before the nodes do (`activeDeadlineSeconds`).
+
+    ## Why it hurts
+    All nodes of a run were made within minutes, so they reach their age within minutes as well: a run of five weeks
+    meets the 30 days of Karpenter's default for certain. Karpenter's maintainers made expiry forceful on purpose; EKS
+    Auto Mode ends every node at 21 days.
+
+    ## Bad
+    ```yaml
+    apiVersion: karpenter.sh/v1
+    kind: NodePool
+    metadata: {name: p5}
+    spec:
+      template:
+        spec:
+          expireAfter: 168h
+          nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: gpu}
+          requirements: [{key: karpenter.k8s.aws/instance-family, operator: In, values: [p5]}]
+      disruption: {consolidationPolicy: WhenEmpty, consolidateAfter: 10m}
+    ```
+
+    ## Good
+    ```yaml
+    apiVersion: karpenter.sh/v1
+    kind: NodePool
+    metadata: {name: p5}
+    spec:
+      template:
+        spec:
+          expireAfter: Never
+          nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: gpu}
+          requirements: [{key: karpenter.k8s.aws/instance-family, operator: In, values: [p5]}]
+      disruption: {consolidationPolicy: WhenEmpty, consolidateAfter: 10m}
+    ```
+
+    ## When to keep it
+    Runs are much shorter than the age, or the site's security rules ask for an age: then roll the pool between runs.
+
+    ## Fix safety
+    Unsafe: nodes no longer take new images by themselves; replace them between runs.
+
+    ## References
+    - https://karpenter.sh/docs/concepts/disruption/#expiration
+    - https://github.com/kubernetes-sigs/karpenter/pull/916
+    """
+    age = pool.fields.get("expireAfter")
+    if pool.gpus.answer == "no" or not isinstance(age, Set):
+        return
+    seconds = duration_seconds(age.value)
+    if not seconds or _all_end_before(pool, seconds):
+        return
+    grace = pool.fields.get("terminationGracePeriod")
+    forced = isinstance(grace, Set)
+    certain = pool.gpus.answer == "yes" or pool.chosen_by is not None
+    spared = pool.spares_its_workloads and not forced
+    what = "GPU" if certain else "possibly GPU"
+    default = "" if age.origin.written else " by default"
+    also = f"; terminationGracePeriod {grace.value} then forces every pod out" if isinstance(grace, Set) else ""
+    related = [] if pool.gpus.origin is None else [Related(pool.gpus.origin, pool.gpus.reason)]
+    if isinstance(grace, Set):
+        related.append(Related(grace.origin, "it goes over do-not-disrupt and disruption budgets"))
+    yield Gap(
+        age.origin,
+        f"nodes of {what} pool {pool.name} end after {duration(seconds)}{default}{also}",
+        "nodes of one run are of one age: they are drained one after the other, whatever runs on them",
+        detail="expiry",
+        severity=Severity.WARNING if certain and not spared else Severity.INFO,
+        related=tuple(related),
+        fix=_fix(age),
+    )
+
+
+def _all_end_before(pool: NodePool, seconds: float) -> bool:
+    """Every GPU workload of the given paths has a deadline within the age of a node."""
+    limits = [workload.deadline_seconds for workload in pool.workloads]
+    return bool(limits) and all(isinstance(limit, Set) and limit.value < seconds for limit in limits)
+
+
+def _fix(age: Set[str]) -> Fix:
+    title = "let nodes live: expireAfter: Never, with a pinned image"
+    return Fix(title, (ReplaceValue(age.origin, "Never"),)) if age.origin.written else Fix(title)

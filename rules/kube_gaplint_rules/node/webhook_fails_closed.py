@@ -1,0 +1,107 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kube_gaplint.findings import Fix, Gap, Related, Severity
+from kube_gaplint.model.nodes import Webhook
+from kube_gaplint.model.setting import Set
+from kube_gaplint.rule import Context, rule
+
+LONG = 10.0
+"""Seconds: the API server's own default, and what a caller should wait at most."""
+MADE_AGAIN = frozenset({"pods", "jobs"})
+"""What controllers create when a run starts again."""
+
+
+@rule(
+    code="NODE009",
+    name="webhook-fails-closed",
+    view=Webhook,
+    severity=Severity.WARNING,
+    evidence=("IL-0032",),
+    evidence_kind="thin",
+)
+def check(webhook: Webhook, _context: Context) -> Iterator[Gap]:
+    """When the webhook's backend is down, no training pod can be created, so no run comes back.
+
+    ## What it flags
+    A mutating or validating webhook with `failurePolicy: Fail` (the default) on the creation of pods or Jobs that
+    covers every namespace and object, or whose `timeoutSeconds` is above 10. A selector that leaves out system
+    namespaces alone covers the training ones. Info where the Deployment behind it has two or more replicas. Quiet for
+    opt-in selectors, for match conditions, and for webhooks on other resources.
+
+    ## Why it hurts
+    The evidence is thin: one talk. An in-house mutating webhook of Airbnb made a patch that failed, so that lost pods
+    were not replaced. Half the pods of a service were gone, and for 7 days nobody saw it. The restart of a training run
+    creates all its pods at once, and often the backend stood on the very node that failed.
+
+    ## Bad
+    ```yaml
+    apiVersion: admissionregistration.k8s.io/v1
+    kind: MutatingWebhookConfiguration
+    metadata: {name: pod-defaults}
+    webhooks:
+    - name: pod-defaults.example.com
+      admissionReviewVersions: [v1]
+      sideEffects: None
+      clientConfig: {service: {name: pod-defaults, namespace: platform}}
+      failurePolicy: Fail
+      rules: [{apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [pods]}]
+    ```
+
+    ## Good
+    ```yaml
+    apiVersion: admissionregistration.k8s.io/v1
+    kind: MutatingWebhookConfiguration
+    metadata: {name: pod-defaults}
+    webhooks:
+    - name: pod-defaults.example.com
+      admissionReviewVersions: [v1]
+      sideEffects: None
+      clientConfig: {service: {name: pod-defaults, namespace: platform}}
+      failurePolicy: Fail
+      timeoutSeconds: 5
+      namespaceSelector: {matchLabels: {pod-defaults: enabled}}
+      rules: [{apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [pods]}]
+    ```
+
+    ## When to keep it
+    A security policy must not be passed over: then run several replicas, spread over nodes.
+
+    ## Fix safety
+    Unsafe: with `Ignore`, or with a selector, pods are created that the webhook has not seen.
+
+    ## References
+    - https://kubernetes.io/docs/concepts/cluster-administration/admission-webhooks-good-practices/
+    """
+    targets = [name for name in webhook.targets if name in MADE_AGAIN]
+    if not targets or not webhook.on_create or webhook.match_conditions:
+        return
+    policy, seconds = webhook.failure_policy, webhook.timeout_seconds
+    if not isinstance(policy, Set) or policy.value != "Fail":
+        return
+    slow = isinstance(seconds, Set) and seconds.value > LONG
+    if not webhook.covers_everything and not slow:
+        return
+    where = "of every namespace" if webhook.covers_everything else "of the namespaces that it selects"
+    several = isinstance(webhook.replicas, Set) and webhook.replicas.value > 1
+    waits = f", after {seconds.value:.0f} s each" if isinstance(seconds, Set) and slow else ""
+    yield Gap(
+        webhook.origin,
+        f"webhook {webhook.name}: {' and '.join(targets)} {where} are refused when its backend fails{waits}",
+        "after a node failure no controller can create the pods of a run again while the backend is down",
+        detail="fails-closed",
+        severity=Severity.INFO if several else Severity.WARNING,
+        related=_related(webhook),
+        fix=Fix("select the namespaces that need it, keep timeoutSeconds at 10 or below, or run several replicas"),
+    )
+
+
+def _related(webhook: Webhook) -> tuple[Related, ...]:
+    found = []
+    if isinstance(webhook.replicas, Set):
+        count = webhook.replicas.value
+        found.append(Related(webhook.replicas.origin, f"{count} replica{'' if count == 1 else 's'} behind it"))
+    if isinstance(webhook.namespace_selector, Set) and webhook.excludes_system_only:
+        found.append(Related(webhook.namespace_selector.origin, "it leaves out system namespaces alone"))
+    return tuple(found)
