@@ -18,7 +18,7 @@ from collections.abc import Mapping
 
 from kube_gaplint.launch.shell_calls import Invocation
 from kube_gaplint.launch.shell_emit import read, shebang
-from kube_gaplint.launch.shell_process import Files, login_environment, no_files
+from kube_gaplint.launch.shell_process import Files, login_environment, no_files, uninterrupted
 from kube_gaplint.launch.shell_sinks import Budget
 from kube_gaplint.model.command import Script, Word
 from kube_gaplint.model.environment import Environment
@@ -57,14 +57,15 @@ def read_script(
         shell, found = shebang(text.text)
         switched = {**found, **switched}
     call = Invocation(shell, "file", None, zero, arguments, switched)
-    script = read(
-        text,
-        environment,
-        call,
-        files=files,
-        budget=budget or Budget(),
-        parent=parent,
-        directory=directory,
-    )
+    with uninterrupted():
+        script = read(
+            text,
+            environment,
+            call,
+            files=files,
+            budget=budget or Budget(),
+            parent=parent,
+            directory=directory,
+        )
     script.form = ""
     return script

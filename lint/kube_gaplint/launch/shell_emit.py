@@ -25,6 +25,10 @@ if TYPE_CHECKING:
     from kube_gaplint.launch.shell_walk import Prefix, Walker
 
 _SHELL_LINE: Final = re.compile(r"#!.*\b(?:ba|da|z|k|a|mk)?sh\b")
+_INTERNAL: Final = frozenset(
+    ["export", "declare", "typeset", "readonly", "local", "set", "unset", "shift", "trap", "cd", "read", "exit", "wait"]
+)
+"""Builtins that start nothing."""
 _NESTED: Final = 5
 """What a nested script counts in nesting."""
 _SOURCED: Final = 10
@@ -82,10 +86,14 @@ def emit(
 ) -> Command:
     """Hand on one command that runs; what it starts as a shell is read as well."""
     shell, state = walker.shell, walker.shell.state
-    environment = state.child()
+    name = base_name(words[0])
+    # what the shell does itself gets no environment of its own: to work one out after each `export` is dear
+    environment = state.environment if name in _INTERNAL else state.child()
     if prefix:
-        environment = environment.over({name: value.setting(origin) for name, (value, origin) in prefix.items()})
-    heredoc, writes = shell_files.redirections(walker, redirects, base_name(words[0]), words)
+        environment = environment.over({key: value.setting(origin) for key, (value, origin) in prefix.items()})
+    heredoc = writes = None
+    if redirects or name == "tee":
+        heredoc, writes = shell_files.redirections(walker, redirects, name, words)
     place = walker.place(statement.start, statement.end)
     index, length = shell.pipeline
     command = Command(

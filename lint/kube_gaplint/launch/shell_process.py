@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -35,6 +36,19 @@ def no_files(_path: str) -> PlacedText | None:
 def login_environment(environment: Environment) -> Environment:
     """The environment of a login shell: `/etc/profile` and its kin of the image run first and may set variables."""
     return environment.over({}, LOGIN_REASON)
+
+
+@contextmanager
+def uninterrupted() -> Iterator[None]:
+    """No garbage collection meanwhile: a script makes many small objects that all live on, and to look through them
+    again and again while they are made takes half of the time. The budget bounds how many there are."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
 
 
 def combined(outer: Certainty, inner: Certainty) -> Certainty:

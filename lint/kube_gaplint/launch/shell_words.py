@@ -21,7 +21,6 @@ from kube_gaplint.launch.shell_text import (
     Hole,
     Part,
     Run,
-    SliceText,
     TracedText,
     Value,
     flatten,
@@ -87,8 +86,7 @@ class Expander:
     def words(self, start: int, end: int) -> list[Word]:
         """The words that one word becomes."""
         if self.holes is None and self.budget.spend(0) and _LITERAL.fullmatch(self.text, start, end):
-            place = self.source.place(start, end)
-            return [Word((self.text[start:end],), place, False, SliceText(self.source, start, end))]
+            return [Word((self.text[start:end],), self.source.place(start, end))]
         fields = self.fields(start, end)
         return [
             make_word(atoms) if atoms else Word(("",), self.source.place(start, end), False, _NOTHING)

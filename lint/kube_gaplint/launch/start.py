@@ -9,7 +9,7 @@ from typing import Final
 from kube_gaplint.launch.shell_calls import Invocation, base_name, invocation, peel_wrappers
 from kube_gaplint.launch.shell_emit import adopt, direct_script, read, readable
 from kube_gaplint.launch.shell_files import in_directory, written_by
-from kube_gaplint.launch.shell_process import Files, no_files
+from kube_gaplint.launch.shell_process import Files, no_files, uninterrupted
 from kube_gaplint.launch.shell_sinks import Budget
 from kube_gaplint.model.command import Command, Script, Word
 from kube_gaplint.model.environment import Environment
@@ -126,16 +126,17 @@ def unseen(word: Word) -> str:
 def _read(
     text: PlacedText, call: Invocation, command: Command, files: Files, parent: Script | None, budget: Budget
 ) -> Started:
-    script = read(
-        text,
-        command.environment,
-        call,
-        files=files,
-        budget=budget,
-        parent=parent,
-        started_by=command,
-        directory=command.directory,
-    )
+    with uninterrupted():
+        script = read(
+            text,
+            command.environment,
+            call,
+            files=files,
+            budget=budget,
+            parent=parent,
+            started_by=command,
+            directory=command.directory,
+        )
     for inner in script.commands:
         inner.wrappers = (*command.wrappers, *inner.wrappers)
     scripts = [script]
