@@ -56,9 +56,9 @@ def test_shell_variables_in_a_here_document() -> None:
 
 def test_files_that_a_script_writes() -> None:
     script = Script(placed(""), "bash")
-    script.heredocs.append(Heredoc(placed("a: 1\n"), True, "cat", "/work/conf/c.yaml"))
+    script.heredocs.append(Heredoc(placed("a: 1\n"), True, "cat", "/opt/conf/c.yaml"))
     files = written_files([script], no_files)
-    for path in ("/work/conf/c.yaml", "conf/c.yaml", "/work/conf/../conf/c.yaml"):
+    for path in ("/opt/conf/c.yaml", "conf/c.yaml", "/opt/conf/../conf/c.yaml"):
         found = files(path)
         assert found is not None and found.text == "a: 1\n"
     assert files("/other/c.yaml") is None
