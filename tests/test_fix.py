@@ -266,8 +266,7 @@ def test_two_findings_make_one_missing_mapping() -> None:
 
 def test_a_value_that_is_there_already_is_no_change() -> None:
     file = File("spec: {a: 1}\n")
-    plan = fix.plan([finding(SetKey(file.origin("spec"), ("a",), 1))], unsafe=False)
-    assert plan == fix.FixPlan()
+    assert "written there already" in reason(finding(SetKey(file.origin("spec"), ("a",), 1)))
 
 
 def test_values_are_replaced_as_what_they_are() -> None:

@@ -80,7 +80,7 @@ class OpenFile:
         tree = self.tree_at(start)
         found = None if tree is None else tree.starting(type(node), start)
         if tree is None or found is None:
-            raise Refused("the place is not found again in the file")
+            raise Refused("it stands in YAML that is inside a text")
         return tree, found
 
     def _start(self, start: int) -> int:

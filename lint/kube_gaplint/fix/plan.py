@@ -96,6 +96,8 @@ class _Work:
                 for edit in draft.edits:
                     if any(_changes(edit.span, span) for span in draft.file.written):
                         raise Refused("another fix writes something else at the same place")
+            if not any(draft.edits or draft.file.written for draft in drafts):
+                raise Refused("it is written there already, and something else hides it")
         except Refused as refused:
             self.dropped.append(Dropped(finding, refused.reason))
             return None
