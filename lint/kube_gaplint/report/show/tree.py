@@ -13,7 +13,7 @@ Style: TypeAlias = Literal["", "title", "label", "where", "unknown", "good"]
 Run: TypeAlias = tuple[str, Style]
 """A piece of text with its style. The text may come from outside; it is made harmless when it is drawn."""
 
-NARROWEST = 24
+NARROWEST = 16
 """Columns that a text gets at least, whatever the width and the depth."""
 
 
@@ -99,7 +99,7 @@ class Pen:
             beside = self._paint(name, "label")
             start = indent + (0 if not name else max(wide, column) + 2)
             lines = self._wrapped(row.text, max(room - start, NARROWEST))
-            if wide > column and (len(lines) > 1 or start + NARROWEST > room):
+            if name and ((wide > column and len(lines) > 1) or start + NARROWEST > room):
                 for piece in self._wrapped([(row.label, "label")], max(room - indent, NARROWEST)):
                     yield f"{self._edge(edge)}{' ' * indent}{piece}"
                 beside, wide, start = "", 0, indent + 4
