@@ -369,6 +369,15 @@ def test_a_driver_without_accelerators_holds_no_rank() -> None:
     assert plain(found.nodes) == 4
 
 
+def test_claims_of_a_jobset_are_mounted_by_name() -> None:  # A2 volumeClaimPolicies
+    found = jobset(
+        more="volumeClaimPolicies: [{templates: [{metadata: {name: ckpt}, spec: {accessModes: [ReadWriteOnce]}}]}]"
+    )
+    volume = role(found, "workers").pod.volume("ckpt")
+    assert volume is not None
+    assert (plain(volume.source), plain(volume.shared), volume.per_pod) == ("ckpt-s", False, False)
+
+
 # Wrappers
 
 

@@ -19,10 +19,11 @@ from kube_gaplint.kinds.context import Context
 from kube_gaplint.kinds.fields import Part
 from kube_gaplint.kinds.job import JobPart, read_job
 from kube_gaplint.kinds.pods import Making
+from kube_gaplint.kinds.volumes import claim_volume
 from kube_gaplint.model.profile import Profile
 from kube_gaplint.model.retry import JobSetRule
 from kube_gaplint.model.setting import Absent, Origin, Set, Setting, Unknown
-from kube_gaplint.model.workload import UNBOUNDED, RestartLayer, Workload
+from kube_gaplint.model.workload import UNBOUNDED, RestartLayer, Volume, Workload
 
 WEBHOOK = "JobSet's webhook"
 CONTROLLER = "JobSet's default"
@@ -43,7 +44,8 @@ def adapt(item: KubeObject, bundle: Bundle, profile: Profile) -> Iterator[Worklo
 
 
 def read_children(spec: Part, context: Context, making: Making | None = None) -> list[JobPart]:
-    """The child Jobs of a JobSet's spec, with what its webhook fills in."""
+    """The child Jobs of a JobSet's spec, with what its webhook fills in and the claims that it makes for them."""
+    making = replace(making or Making(), volumes=_claims(spec, context))
     jobs = []
     for item in spec.at("replicatedJobs").items():
         jobs.append(
@@ -60,6 +62,18 @@ def read_children(spec: Part, context: Context, making: Making | None = None) ->
         )
     helpers_do_not_train([job.role for job in jobs])
     return jobs
+
+
+def _claims(spec: Part, context: Context) -> tuple[Volume, ...]:
+    """Volumes of volumeClaimPolicies: one claim for the whole set, mounted by the template's name."""
+    found = []
+    for policy in spec.at("volumeClaimPolicies").items():
+        for template in policy.at("templates").items():
+            name = template.text("metadata", "name")
+            if name is not None:
+                source = Set(f"{name}-{context.object.name}", replace(template.origin, via="derived"))
+                found.append(claim_volume(name, template, source, context, template.at("spec")))
+    return tuple(found)
 
 
 def child_deadline(jobs: Sequence[JobPart]) -> Setting[float]:

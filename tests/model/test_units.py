@@ -1,0 +1,72 @@
+"""Quantities and durations as Kubernetes and Go write them."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kube_gaplint.model.setting import Absent, Origin, Set, Unknown
+from kube_gaplint.model.units import as_boolean, as_integer, as_number, duration_seconds, quantity
+from kube_gaplint.text.source import Place, Source, Span
+
+HERE = Origin(Place(Source("a", "a"), Span(0, 1)))
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("8", 8.0),
+        ("8Gi", 8 * 2**30),
+        ("128G", 128e9),
+        ("500m", 0.5),
+        ("1.5Ti", 1.5 * 2**40),
+        ("1e3", 1000.0),
+        ("1E3", 1000.0),
+        (".5", 0.5),
+        ("-1", -1.0),
+        ("8GB", None),
+        ("8 Gi", None),
+        ("Gi", None),
+        ("", None),
+        ("many", None),
+    ],
+)
+def test_quantity(text: str, value: float | None) -> None:
+    assert quantity(text) == value
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("90", 90.0),
+        ("90s", 90.0),
+        ("1h30m", 5400.0),
+        ("1.5h", 5400.0),
+        ("250ms", 0.25),
+        ("2d", 172800.0),
+        ("30x", None),
+        ("h", None),
+        ("", None),
+        ("1h 30m", None),
+    ],
+)
+def test_duration(text: str, value: float | None) -> None:
+    assert duration_seconds(text) == value
+
+
+@given(st.text(max_size=30))
+def test_any_text_is_read(text: str) -> None:
+    for found in (quantity(text), duration_seconds(text)):
+        assert found is None or not math.isnan(found)
+
+
+def test_settings_of_text() -> None:
+    assert as_integer(Set("8", HERE)) == Set(8, HERE)
+    assert as_boolean(Set("True", HERE)) == Set(True, HERE)
+    assert as_number(Set("8Gi", HERE)) == Set(8.0 * 2**30, HERE)
+    for read in (as_integer, as_boolean, as_number):
+        assert isinstance(read(Set("x", HERE)), Unknown)
+        assert read(Absent(HERE)) == Absent(HERE)
