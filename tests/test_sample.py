@@ -66,3 +66,81 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     fake.write_text("import sys\nsys.exit(2)\n", encoding="utf-8")
     with pytest.raises(SystemExit, match="ended with 2"):
         sample.main([str(tmp_path), "--gaplint", f"{sys.executable} {fake}"])
+
+
+# Quiet workloads
+
+
+def workload(name: str, file: str = "job.yaml", line: int = 1, purpose: str = "training") -> dict[str, Any]:
+    unknown = {"state": "unknown", "reason": "the text of train.py is not visible"}
+    process = {
+        "program": "train.py", "opaqueBecause": "", "launchers": [{"kind": "torchrun"}], "framework": None,
+        "torch": {"state": "set", "value": "2.3"}, "nccl": unknown, "timeoutSeconds": {"state": "absent"},
+        "checkpoints": {
+            "interval": {"state": "set", "value": {"amount": 500, "unit": "steps"}}, "path": unknown,
+            "storage": {"state": "unknown"}, "resume": unknown,
+        },
+    }  # fmt: skip
+    return {
+        "object": {"kind": "Job", "namespace": "", "name": name}, "purpose": purpose, "purposeReason": "it trains",
+        "location": {"file": file, "line": line, "column": 1, "endLine": line, "endColumn": 2},
+        "nodes": {"state": "set", "value": 8}, "acceleratorsPerNode": {"state": "set", "value": 8},
+        "restartBudget": {"state": "set", "value": "unbounded"}, "notes": ["the claim x is not in the given paths"],
+        "roles": [{"name": "Worker", "containers": [{"processes": [process]}]}],
+    }  # fmt: skip
+
+
+def of(name: str, file: str = "job.yaml") -> dict[str, Any]:
+    return {**finding("AAA001", 1, file), "object": {"kind": "Job", "namespace": "", "name": name, "container": "c"}}
+
+
+def test_quiet_workloads_are_those_without_findings() -> None:
+    found = [workload("a"), workload("b"), workload("c", purpose="inference")]
+    assert [one["object"]["name"] for one in sample.quiet(found, [of("a")], "training")] == ["b"]
+    assert [one["object"]["name"] for one in sample.quiet(found, [of("a")], "any")] == ["b", "c"]
+    assert [one["object"]["name"] for one in sample.quiet(found, [], "inference")] == ["c"]
+
+
+def test_workloads_of_one_name_are_told_apart_by_their_file() -> None:
+    found = [workload("a", "x.yaml"), workload("a", "y.yaml")]
+    assert [one["location"]["file"] for one in sample.quiet(found, [of("a", "x.yaml")], "any")] == ["y.yaml"]
+    assert sample.quiet(found, [of("a", "shared-script.yaml")], "any") == [], "either may be meant"
+
+
+def test_the_draw_of_workloads_is_stable_and_spread_over_the_folders() -> None:
+    many = {"big": [workload("a", line=line) for line in range(1, 200)], "small": [workload("b", "z.yaml")]}
+    drawn = sample.draw_workloads(many, 10, "seed")
+    assert len(drawn) == 10
+    assert sum(one["object"]["name"] == "b" for one in drawn) == 1
+    again = {"small": many["small"], "big": list(reversed(many["big"]))}
+    assert sample.draw_workloads(again, 10, "seed") == drawn
+    assert sample.draw_workloads(many, 10, "other") != drawn
+
+
+def test_the_sheet_of_quiet_workloads(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    job = tmp_path / "job.yaml"
+    job.write_text("apiVersion: batch/v1\nkind: Job\n", encoding="utf-8")
+    fake = tmp_path / "fake.py"
+    shown = {"workloads": [workload("quiet", str(job)), workload("loud", str(job))]}
+    report = {"findings": [of("loud", str(job))]}
+    fake.write_text(
+        f"import sys\nprint({json.dumps(shown)!r} if sys.argv[1] == 'show' else {json.dumps(report)!r})\n",
+        encoding="utf-8",
+    )
+    command = [str(tmp_path), "--quiet-workloads", "--seed", "s", "--gaplint", f"{sys.executable} {fake}"]
+    assert sample.main(command) == 0
+    text = capsys.readouterr().out
+    assert "# 1 of 1 quiet workloads (training), seed s" in text
+    assert "| 2 | 2 | 1 |" in text
+    assert "## 1. Job quiet" in text
+    assert "loud" not in text
+    for line in (
+        "- nodes × accelerators: 8 × 8",
+        "- process of Worker: torchrun → train.py",
+        "- saves every: 500 steps",
+        "- timeout: none",
+        "- not seen: the claim x is not in the given paths",
+        ">     1 apiVersion: batch/v1",
+        "Missed:",
+    ):
+        assert line in text

@@ -1,10 +1,13 @@
-"""Draw findings over real repositories and write a sheet for people to judge.
+"""Draw findings, or workloads without any, over real repositories and write a sheet for people to judge.
 
     tools/sample.py FOLDER… --count 60 --seed "$(git rev-parse HEAD)" > sheet.md
+    tools/sample.py FOLDER… --quiet-workloads --count 60 --seed "$(git rev-parse HEAD)" > quiet.md
 
 The draw is stable: findings are ordered by a hash of the seed and what they say, and taken in turn from each rule, so
-that a rule with thousands of findings does not crowd out the others. The same folders, rules and seed give the same
-sheet; another seed gives another one. Whoever judges fills in the verdict: right, wrong, or unsure, and why.
+that a rule with thousands of findings does not crowd out the others. Quiet workloads are those of the class (training)
+that no finding of at least the severity speaks of; they are taken in turn from each folder, and shown with what gaplint
+understood of them. The same folders, rules and seed give the same sheet; another seed gives another one. Whoever judges
+fills in the verdict: right, wrong, or unsure, and why; of a quiet workload: nothing missed, or what.
 """
 
 from __future__ import annotations
@@ -18,32 +21,40 @@ import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 Finding: TypeAlias = dict[str, Any]
+Workload: TypeAlias = dict[str, Any]
+Item = TypeVar("Item")
 
 CONTEXT_LINES = 4
 LONGEST_SNIPPET = 24
+LONGEST_OBJECT = 400
 WIDEST_LINE = 200
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else "")
     parser.add_argument("folders", nargs="+", type=Path, metavar="FOLDER")
-    parser.add_argument("--count", type=int, default=20, help="findings to draw (default 20)")
+    parser.add_argument("--count", type=int, default=20, help="findings or workloads to draw (default 20)")
     parser.add_argument("--seed", default="0", help="any text; by custom the commit that is judged")
     parser.add_argument("--codes", default="", help="codes or families, by commas (default: all rules)")
     parser.add_argument("--min-severity", default="warning", choices=("error", "warning", "info"))
+    parser.add_argument("--quiet-workloads", action="store_true", help="draw workloads that have no finding")
+    parser.add_argument("--class", dest="purpose", default="training", help="their class (default training; `any`)")
     parser.add_argument("--gaplint", default="gaplint", help="the command to run (default gaplint)")
     parser.add_argument("--output", type=Path, help="write to this file instead of standard output")
     options = parser.parse_args(arguments)
-    findings = [
-        finding
-        for folder in options.folders
-        for finding in run(options.gaplint, folder, options.min_severity, options.codes)
-    ]
-    drawn = draw(findings, options.count, options.seed)
-    text = "".join(f"{line}\n" for line in sheet(drawn, findings, options.folders, options.seed))
+    if options.quiet_workloads:
+        lines = quiet_sheet(options)
+    else:
+        findings = [
+            finding
+            for folder in options.folders
+            for finding in run(options.gaplint, folder, options.min_severity, options.codes)
+        ]
+        lines = sheet(draw(findings, options.count, options.seed), findings, options.folders, options.seed)
+    text = "".join(f"{line}\n" for line in lines)
     if options.output is not None:
         options.output.write_text(text, encoding="utf-8")
     else:
@@ -59,11 +70,24 @@ def run(gaplint: str, folder: Path, min_severity: str, codes: str) -> list[Findi
     ]  # fmt: skip
     if codes:
         command += ["--select", codes]
+    findings: list[Finding] = _json_of(command)["findings"]
+    return [finding for finding in findings if finding.get("suppressed") is None]
+
+
+def workloads(gaplint: str, folder: Path) -> list[Workload]:
+    """All workloads of a folder, as `gaplint show` has them. Raises SystemExit where gaplint fails."""
+    found: list[Workload] = _json_of([*shlex.split(gaplint), "show", str(folder), "--format", "json", "--isolated"])[
+        "workloads"
+    ]
+    return found
+
+
+def _json_of(command: list[str]) -> dict[str, Any]:
     outcome = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", check=False)
     if outcome.returncode not in {0, 1}:
         raise SystemExit(f"{shlex.join(command)} ended with {outcome.returncode}:\n{outcome.stderr}")
-    findings: list[Finding] = json.loads(outcome.stdout)["findings"]
-    return [finding for finding in findings if finding.get("suppressed") is None]
+    answer: dict[str, Any] = json.loads(outcome.stdout)
+    return answer
 
 
 def rank(seed: str, finding: Finding) -> str:
@@ -75,20 +99,161 @@ def rank(seed: str, finding: Finding) -> str:
 
 def draw(findings: Sequence[Finding], count: int, seed: str) -> list[Finding]:
     """Up to `count` findings, taken in turn from each rule."""
-    by_code: dict[str, list[tuple[str, Finding]]] = {}
+    groups: dict[str, list[tuple[str, Finding]]] = {}
     for finding in findings:
-        by_code.setdefault(finding["code"], []).append((rank(seed, finding), finding))
-    for group in by_code.values():
-        group.sort(key=lambda ranked: ranked[0])
-    order = sorted(by_code, key=lambda code: hashlib.sha256(f"{seed} {code}".encode()).hexdigest())
-    drawn: list[Finding] = []
-    turn = 0
-    while len(drawn) < count and any(len(by_code[code]) > turn for code in order):
-        for code in order:
-            if len(by_code[code]) > turn and len(drawn) < count:
-                drawn.append(by_code[code][turn][1])
-        turn += 1
+        groups.setdefault(finding["code"], []).append((rank(seed, finding), finding))
+    drawn = in_turn(groups, count, seed)
     return sorted(drawn, key=lambda finding: (finding["code"], rank(seed, finding)))
+
+
+def in_turn(groups: dict[str, list[tuple[str, Item]]], count: int, seed: str) -> list[Item]:
+    """Up to `count` ranked items, one after the other from each group, the groups in an order of the seed."""
+    for group in groups.values():
+        group.sort(key=lambda ranked: ranked[0])
+    order = sorted(groups, key=lambda name: hashlib.sha256(f"{seed} {name}".encode()).hexdigest())
+    drawn: list[Item] = []
+    turn = 0
+    while len(drawn) < count and any(len(groups[name]) > turn for name in order):
+        for name in order:
+            if len(groups[name]) > turn and len(drawn) < count:
+                drawn.append(groups[name][turn][1])
+        turn += 1
+    return drawn
+
+
+# Workloads without findings
+
+
+def quiet(found: Sequence[Workload], findings: Sequence[Finding], purpose: str) -> list[Workload]:
+    """The workloads of a class that no finding speaks of.
+
+    A finding names its object and a place, which may be in another file (a ConfigMap, a base). Where several objects
+    have one name, the file tells which of them is meant; where it does not, all of them count as found.
+    """
+    files: dict[tuple[str, ...], set[str]] = {}
+    for workload in found:
+        files.setdefault(_name(workload["object"]), set()).add(workload["location"]["file"])
+    noisy: set[tuple[tuple[str, ...], str]] = set()
+    for finding in findings:
+        name, file = _name(finding["object"] or {}), finding["location"]["file"]
+        own = files.get(name, set())
+        noisy.update((name, one) for one in ({file} if file in own else own))
+    return [
+        workload
+        for workload in found
+        if purpose in ("any", workload["purpose"])
+        and (_name(workload["object"]), workload["location"]["file"]) not in noisy
+    ]
+
+
+def _name(subject: dict[str, Any]) -> tuple[str, ...]:
+    return tuple(str(subject.get(key) or "") for key in ("kind", "namespace", "name"))
+
+
+def draw_workloads(by_folder: dict[str, list[Workload]], count: int, seed: str) -> list[Workload]:
+    """Up to `count` workloads, taken in turn from each folder."""
+    groups = {
+        folder: [(workload_rank(seed, workload), workload) for workload in found] for folder, found in by_folder.items()
+    }
+    return in_turn(groups, count, seed)
+
+
+def workload_rank(seed: str, workload: Workload) -> str:
+    """A workload's place in the draw: a hash of the seed and of what it is and where."""
+    location = workload["location"]
+    said = [seed, *_name(workload["object"]), location["file"], location["line"]]
+    return hashlib.sha256(json.dumps(said).encode()).hexdigest()
+
+
+def quiet_sheet(options: argparse.Namespace) -> Iterator[str]:
+    """The sheet of quiet workloads, in Markdown."""
+    by_folder: dict[str, list[Workload]] = {}
+    rows = []
+    for folder in options.folders:
+        found = workloads(options.gaplint, folder)
+        findings = run(options.gaplint, folder, options.min_severity, options.codes)
+        left = quiet(found, findings, options.purpose)
+        of_class = sum(options.purpose in ("any", workload["purpose"]) for workload in found)
+        by_folder[str(folder)] = left
+        commit = revision(folder)
+        named = f"`{folder}`" + (f" at `{commit}`" if commit else "")
+        rows.append(f"| {named} | {len(found)} | {of_class} | {len(left)} |")
+    drawn = draw_workloads(by_folder, options.count, options.seed)
+    total = sum(map(len, by_folder.values()))
+    yield f"# {len(drawn)} of {total} quiet workloads ({options.purpose}), seed {options.seed}"
+    yield ""
+    yield f"Quiet: no finding of severity {options.min_severity} or above" + (
+        f" of {options.codes}." if options.codes else "."
+    )
+    yield ""
+    yield "| folder | workloads | of the class | quiet |"
+    yield "| --- | ---: | ---: | ---: |"
+    yield from rows
+    yield ""
+    yield "| # | workload | place | missed | why |"
+    yield "| ---: | --- | --- | --- | --- |"
+    for number, workload in enumerate(drawn, 1):
+        yield f"| [{number}](#{number}) | {plain(_title(workload))} | {cell(place(workload['location']))} | | |"
+    for number, workload in enumerate(drawn, 1):
+        yield ""
+        yield from workload_entry(number, workload)
+
+
+def _title(workload: Workload) -> str:
+    kind, namespace, name = _name(workload["object"])
+    return f"{kind} {namespace}/{name}" if namespace else f"{kind} {name}".rstrip()
+
+
+def workload_entry(number: int, workload: Workload) -> Iterator[str]:
+    """One workload: what gaplint understood in short, and the lines that it stands in."""
+    yield f'<a id="{number}"></a>'
+    yield ""
+    yield f"## {number}. {plain(_title(workload))}"
+    yield ""
+    yield f"{cell(place(workload['location']))} · {plain(workload['purpose'])}: {plain(workload['purposeReason'])}"
+    yield ""
+    for label, text in understood(workload):
+        yield f"- {label}: {plain(text)}"
+    # A batch script's place is its header; the program follows it.
+    after = LONGEST_OBJECT if workload["object"]["kind"] == "sbatch" else CONTEXT_LINES
+    yield from snippet(workload["location"], LONGEST_OBJECT, after)
+    yield ""
+    yield "Missed:"
+
+
+def understood(workload: Workload) -> Iterator[tuple[str, str]]:
+    """The values that rules mostly turn on, in words."""
+    yield "nodes × accelerators", f"{said(workload['nodes'])} × {said(workload['acceleratorsPerNode'])}"
+    yield "restart budget", said(workload["restartBudget"])
+    for role in workload["roles"]:
+        for container in role["containers"]:
+            for process in container["processes"]:
+                checkpoints = process["checkpoints"]
+                chain = [launcher["kind"] for launcher in process["launchers"]]
+                named = process["program"] or f"unknown ({process['opaqueBecause']})"
+                yield f"process of {role['name'] or 'the pods'}", " → ".join([*chain, named])
+                framework = process["framework"]
+                yield "framework", framework["title"] if framework else "none recognised"
+                yield "torch, NCCL", f"{said(process['torch'])}, {said(process['nccl'])}"
+                yield "timeout", said(process["timeoutSeconds"])
+                yield "saves every", said(checkpoints["interval"])
+                yield "saves to", f"{said(checkpoints['path'])} ({checkpoints['storage']['state']})"
+                yield "resumes", said(checkpoints["resume"])
+    for note in workload["notes"]:
+        yield "not seen", note
+
+
+def said(value: dict[str, Any]) -> str:
+    """A setting in a word, an unknown one with its reason."""
+    if value["state"] == "unknown":
+        return f"unknown ({value['reason']})"
+    if value["state"] == "absent":
+        return "none"
+    found = value.get("value", "hidden")
+    return f"{found['amount']} {found['unit']}" if isinstance(found, dict) else str(found)
+
+
+# Findings
 
 
 def sheet(
@@ -143,7 +308,7 @@ def entry(number: int, finding: Finding) -> Iterator[str]:
     yield "Verdict:"
 
 
-def snippet(location: dict[str, Any]) -> Iterator[str]:
+def snippet(location: dict[str, Any], longest: int = LONGEST_SNIPPET, after: int = CONTEXT_LINES) -> Iterator[str]:
     """The lines around a place, the place's own marked with `>`."""
     path = Path(location["file"])
     try:
@@ -153,7 +318,7 @@ def snippet(location: dict[str, Any]) -> Iterator[str]:
         return
     first, last = location["line"], location.get("endLine") or location["line"]
     start = max(1, first - CONTEXT_LINES)
-    end = min(len(lines), last + CONTEXT_LINES, start + LONGEST_SNIPPET)
+    end = min(len(lines), last + after, start + longest)
     shown = [
         f"{'>' if first <= row <= last else ' '} {row:5} {lines[row - 1][:WIDEST_LINE]}"
         for row in range(start, end + 1)

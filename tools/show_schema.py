@@ -108,7 +108,7 @@ def _form(hint: Any) -> dict[str, Any]:
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
     if hint in _PLAIN:
         return dict(_PLAIN[hint])
-    if dataclasses.is_dataclass(hint):
+    if isinstance(hint, type) and dataclasses.is_dataclass(hint):
         return {"$ref": f"#/$defs/{hint.__name__}"}
     if origin is typing.Literal:
         return {"enum": list(arguments)}
