@@ -28,7 +28,7 @@ def test_keys_without_case_and_the_last_one_wins() -> None:
 
 def test_rows_of_nodes_and_partitions_are_no_settings() -> None:
     found = read("NodeName=a[1-4] Gres=gpu:8\nPartitionName=gpu Nodes=ALL MaxTime=1-0\n")
-    assert found == {"nodename": "a[1-4]", "partitionname": "gpu"}
+    assert found == {"nodename": "a[1-4]", "gres": "gpu:8", "partitionname": "gpu"}
 
 
 def test_lines_are_joined_and_comments_cut() -> None:

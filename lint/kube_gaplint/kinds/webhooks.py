@@ -67,6 +67,7 @@ def _webhook(context: Context, part: Part) -> Webhook:
         object_selector=_selector(part.at("objectSelector")),
         excludes_system_only=_only_system(namespaces),
         match_conditions=bool(part.at("matchConditions").items()),
+        object_at=context.origin,
         replicas=_replicas(context, part.at("clientConfig", "service")),
     )
 

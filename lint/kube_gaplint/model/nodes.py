@@ -338,12 +338,14 @@ class Webhook:
     excludes_system_only: bool = False
     """Its selector only leaves out system namespaces, so training namespaces are covered."""
     match_conditions: bool = False
+    object_at: Origin | None = None
+    """The configuration that holds it."""
     replicas: Setting[int] = field(kw_only=True)
     """Replicas of the Deployment behind it; `Unknown` where that is not in the given paths."""
 
     @property
     def object_origin(self) -> Origin:
-        return self.origin
+        return self.object_at or self.origin
 
     @property
     def covers_everything(self) -> bool:

@@ -88,11 +88,11 @@ def check(agent: UpgradeAgent, _context: Context) -> Iterator[Gap]:
         related.append(Related(agent.gpus.origin, agent.gpus.reason))
     if isinstance(agent.restraint, Absent) and agent.restraint.origin.place != agent.origin.place:
         related.append(Related(agent.restraint.origin, "no window, exclusion or pause here"))
-    default = "" if agent.active.origin.via != "default" else ", on by default"
+    default = ", on by default," if agent.active.origin.via == "default" else ""
     doubt = f" ({agent.restraint.reason})" if isinstance(agent.restraint, Unknown) else ""
     yield Gap(
         agent.origin,
-        f"{agent.title}{default}, acts on {nodes} at any hour: it {agent.does or 'changes them'}{doubt}",
+        f"{agent.title}{default} acts on {nodes} at any hour: it {agent.does or 'changes them'}{doubt}",
         "a job that spans hundreds of nodes ends with the first of them, in the middle of a run",
         detail=agent.kind,
         severity=Severity.WARNING if certain else Severity.INFO,
