@@ -262,7 +262,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str], ...] = (
         "TrainingProcess",
         "kube_gaplint_rules.nccl.no_progress_watchdog",
         "later",
-        "Nothing visible notices when a multi-node run stops making progress: a silent hang lasts until a person looks.",
+        "Nothing visible notices when a multi-node run stops making progress: a hang lasts until a person looks.",
     ),
     (
         "NCCL013",

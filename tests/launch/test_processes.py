@@ -72,10 +72,13 @@ def role(name: str, *containers: Container, trains: bool = True) -> Role:
 
 
 def processes(
-    *roles: Role, look_up: dict[str, str] | None = None, profile: Profile | None = None
+    *roles: Role,
+    look_up: dict[str, str] | None = None,
+    profile: Profile | None = None,
+    subject: Subject = Subject("Job"),  # noqa: B008
 ) -> list[TrainingProcess]:
     workload = Workload(
-        subject=Subject("Job"),
+        subject=subject,
         origin=HOME,
         roles=roles,
         classified=Classified("unknown", ""),
@@ -215,6 +218,21 @@ def test_mpi_processes_run_in_the_workers() -> None:
     (process,) = processes(role("Launcher", launcher, trains=False), role("Worker", worker))
     assert (process.role.name, process.container.name) == ("Worker", "worker")
     assert [value(process.environment.get(name)) for name in "ABC"] == ["1", "?", None]
+
+
+def test_ray_processes_run_in_the_workers() -> None:
+    head = container("ray start --head", environment(A="head", B="head"), gpus=0, name="head")
+    given = head.environment.over({"B": Set("runtime", HOME)})
+    driver = container("export C=driver\npython train.py", given, gpus=0, name="head")
+    worker = container("ray start --block", environment(D="worker"), name="worker")
+    (process,) = processes(
+        role("head", head, trains=False),
+        role("w", worker),
+        role("entrypoint", driver, trains=False),
+        subject=Subject("RayJob", "ray.io/v1"),
+    )
+    assert (process.role.name, process.container.name, process.program) == ("w", "worker", "train.py")
+    assert [value(process.environment.get(name)) for name in "ABCDE"] == [None, "runtime", "?", "worker", None]
 
 
 def test_like_roles_have_a_process_each() -> None:

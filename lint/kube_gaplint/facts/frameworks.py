@@ -225,6 +225,8 @@ class FrameworkFacts:
     """Python calls whose keywords are the framework's options under their plain names."""
     least_torch: tuple[int, ...] = ()
     """The oldest torch that any release of it runs with; empty where that was not looked up."""
+    guards: bool = False
+    """It switches NCCL's asynchronous error handling on by itself."""
 
 
 _HF_EXTRA: Mapping[str, tuple[str, ...]] = {
@@ -918,6 +920,7 @@ FRAMEWORKS: tuple[FrameworkFacts, ...] = (
     ),
     FrameworkFacts(
         name="ray-train",
+        guards=True,
         title="Ray Train",
         source="ray 2.60.0 air/config.py:354-455, train/v2/api/config.py:360-402, train/torch/config.py:66-143",
         recognition=Recognition(

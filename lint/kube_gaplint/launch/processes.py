@@ -241,6 +241,8 @@ class _Reader:
         """The role whose pods the processes run in. A launcher's pod starts them in the workers' pods: what is mounted
         there counts, and a variable that only the workers' containers give may or may not arrive."""
         environment = candidate.environment
+        if self.role.name == "entrypoint" and self.workload.subject.api_version.startswith("ray.io/"):
+            return self._in_ray_workers(environment)
         remote = [one for one in candidate.peeled.launchers if one.kind in REMOTE]
         workers = [role for role in self.workload.roles if role.trains and role is not self.role]
         if self.role.trains or not remote or len(workers) != 1:
@@ -257,6 +259,27 @@ class _Reader:
             if not isinstance(value, Absent) and name not in environment
         }
         return worker, container, environment.over(doubtful, container.environment.open_because)
+
+    def _in_ray_workers(self, environment: Environment) -> tuple[Role, Container, Environment]:
+        """Ray's driver holds no rank: its workers have their own containers' variables and those of the runtime
+        environment. What the driver sets for itself reaches them only where its code hands it on."""
+        roles = self.workload.roles
+        worker = next(
+            (role for role in roles if role.trains and any(c.accelerators for c in role.pod.containers)), None
+        )
+        if worker is None:
+            return self.role, self.container, environment
+        container = next(one for one in worker.pod.containers if one.accelerators)
+        head = next((role.pod.containers[0].environment.variables for role in roles if role.name == "head"), {})
+        given = self.container.environment.variables
+        runtime = {name: value for name, value in given.items() if head.get(name) is not value}
+        doubtful: dict[str, Setting[str]] = {
+            name: Unknown("the driver sets it, and its workers may not get it", value.origin)
+            for name, value in environment.variables.items()
+            if given.get(name) is not value and name not in container.environment and name not in runtime
+        }
+        own = self.container.environment.open_because
+        return worker, container, container.environment.over({**doubtful, **runtime}, own)
 
     # -- releases
 

@@ -152,6 +152,8 @@ class Framework:
     """How its user sets the process-group timeout; empty where it has no option for that."""
     least_torch: Release = ()
     """The oldest torch that it runs with, where that is known."""
+    guards: bool = False
+    """It switches NCCL's asynchronous error handling on by itself."""
 
 
 @dataclass(slots=True, eq=False)

@@ -60,6 +60,8 @@ def handling_by_default(process: TrainingProcess) -> bool | None:
     """Whether torch deals with a lost rank where nothing is set; None where the release leaves it open."""
     if process.torch_at_least(ON_BY_DEFAULT) is None:
         return None
+    if process.framework is not None and process.framework.guards:
+        return True
     row = defaults(known_release(process.torch) or ())
     return None if row is None else row.async_error_handling != 0
 

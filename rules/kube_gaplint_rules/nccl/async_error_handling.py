@@ -119,6 +119,8 @@ def _unset(process: TrainingProcess, name: str) -> Iterator[Gap]:
     shown = process.torch_shown
     if by_default:
         severity, why = Severity.INFO, f"{shown} turns it on by default"
+    elif process.framework is not None and process.framework.guards:
+        severity, why = Severity.INFO, f"{process.framework.title} turns it on by itself"
     elif process.opaque_because or not process.launched_bare:
         severity, why = Severity.INFO, "what the program or its launcher sets is not visible"
     elif not process.surely_several:

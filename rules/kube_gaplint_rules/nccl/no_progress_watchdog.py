@@ -28,7 +28,7 @@ NEVER = frozenset({"0", "0.0", "-1"})
     tier="later",
 )
 def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
-    """Nothing visible notices when a multi-node run stops making progress: a silent hang lasts until a person looks.
+    """Nothing visible notices when a multi-node run stops making progress: a hang lasts until a person looks.
 
     ## What it flags
     A job of several nodes in which torch's own guard is surely gone (asynchronous error handling off, or blocking wait
