@@ -134,3 +134,26 @@ def test_what_is_missing_is_named(tmp_path: Path) -> None:
     report = lint(Request(paths=(str(path),), select=("GAP003",), min_severity=Severity.INFO))
     assert [(f.subject.name, f.place.start.line) for f in report.findings] == [("train", 12)]
     assert "elsewhere" in report.findings[0].message
+
+
+def test_a_comment_at_one_role_silences_that_role_alone(tmp_path: Path) -> None:
+    role = """\
+    {name}:
+      replicas: 2
+      template:
+        spec:
+          containers:
+          - name: pytorch
+            image: ghcr.io/acme/train:latest{comment}
+            command: [torchrun, train.py]
+            resources: {{limits: {{nvidia.com/gpu: 8}}}}
+"""
+    path = tmp_path / "job.yaml"
+    path.write_text(
+        "apiVersion: kubeflow.org/v1\nkind: PyTorchJob\nmetadata: {name: tune}\nspec:\n  pytorchReplicaSpecs:\n"
+        + role.format(name="Master", comment="  # gaplint: ignore[IMG001] built anew for each run")
+        + role.format(name="Worker", comment=""),
+        encoding="utf-8",
+    )
+    report = lint(Request(paths=(str(path),), select=("IMG001", "GAP010")))
+    assert [(f.place.start.line, f.suppressed is None) for f in report.findings] == [(12, False), (21, True)]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import hashlib
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import TYPE_CHECKING, Any
@@ -100,18 +102,31 @@ def read(request: Request) -> Reading:
 def lint(request: Request) -> Report:
     """Judge the paths of a request. Raises UsageProblem."""
     codes = selected_codes(request)
-    reading = read(request)
-    loaded = reading.loaded
-    report = Report(errors=reading.errors, summary=reading.summary())
-    found = [
-        *_problems(loaded.problems, codes),
-        *_unresolved(loaded.bundle.unresolved, codes),
-        *_run_rules(reading.model.views, codes, Context(request.profile)),
-    ]
-    findings = _suppressed(_fingerprinted(_merged(found)), loaded, codes, request.today)
-    report.findings = sorted(findings, key=_order)
+    with _no_collector():
+        reading = read(request)
+        loaded = reading.loaded
+        found = [
+            *_problems(loaded.problems, codes),
+            *_unresolved(loaded.bundle.unresolved, codes),
+            *_run_rules(reading.model.views, codes, Context(request.profile)),
+        ]
+        report = Report(errors=reading.errors, summary=reading.summary())
+        report.findings = _fingerprinted(_merged(_suppressed(found, loaded, codes, request.today)))
     _hide(report, request.min_severity)
     return report
+
+
+@contextmanager
+def _no_collector() -> Iterator[None]:
+    """Keep the cyclic collector out: a run only builds up, and searching its objects again and again costs a third."""
+    if not gc.isenabled():
+        yield
+        return
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
 
 
 def selected_codes(request: Request) -> frozenset[str]:
@@ -158,22 +173,25 @@ def _unresolved(missed: Iterable[Unresolved], codes: frozenset[str]) -> Iterator
         yield _Found(_finding(META_RULES[code], gap, subject, owner), owner, miss.what)
 
 
-def _suppressed(findings: list[Finding], loaded: Loaded, codes: frozenset[str], today: date | None) -> list[Finding]:
-    """The findings with the suppressed ones marked, and what is wrong with the suppressions themselves."""
+def _suppressed(found: list[_Found], loaded: Loaded, codes: frozenset[str], today: date | None) -> list[_Found]:
+    """The findings with the suppressed ones marked, and what is wrong with the suppressions themselves.
+
+    This comes before like findings are merged: a comment at one role silences that role and no other.
+    """
     from kube_gaplint import suppress
 
     suppressions = [one for source, documents in loaded.sources for one in suppress.read(source, documents)]
     if not suppressions:
-        return findings
+        return found
     carried = suppress.with_owners(suppressions, ((kube.node, kube.place) for kube in loaded.bundle.objects))
     known = {row.code: row.name for row in registry.rules()}
-    outcome = suppress.apply(findings, carried, known=known, selected=codes, today=today)
-    about = [
-        _Found(_finding(META_RULES[code], gap, Subject("file"), gap.origin.place), gap.origin.place, gap.detail)
-        for code, gap in outcome.gaps
-        if code in codes
-    ]
-    return [*outcome.findings, *_fingerprinted(about)]
+    outcome = suppress.apply([item.finding for item in found], carried, known=known, selected=codes, today=today)
+    marked = [replace(item, finding=finding) for item, finding in zip(found, outcome.findings, strict=True)]
+    for code, gap in outcome.gaps:
+        if code in codes:
+            place = gap.origin.place
+            marked.append(_Found(_finding(META_RULES[code], gap, Subject("file"), place), place, gap.detail))
+    return marked
 
 
 def _run_rules(views: Iterable[Any], codes: frozenset[str], context: Context) -> Iterator[_Found]:
@@ -214,17 +232,18 @@ def _merged(found: Iterable[_Found]) -> list[_Found]:
     The same gap in several like roles or containers of one object becomes one finding, with the others as related
     places. The same place reached twice (two overlays of one base) is said once.
     """
-    by_place: dict[tuple[str, str, int, int, str], _Found] = {}
+    by_place: dict[tuple[object, ...], _Found] = {}
     for item in found:
-        place = item.finding.place
-        key = (item.finding.code, place.source.path, place.span.start, place.span.end, item.detail)
+        place, silent = item.finding.place, item.finding.suppressed is not None
+        key = (item.finding.code, place.source.path, place.span, item.detail, silent)
         kept = by_place.get(key)
         if kept is None or item.finding.severity > kept.finding.severity:
             by_place[key] = item
     by_object: dict[tuple[object, ...], list[_Found]] = defaultdict(list)
     for item in by_place.values():
         owner = item.object_place
-        by_object[(item.finding.code, owner.source.path, owner.span.start, item.detail)].append(item)
+        silent = item.finding.suppressed is not None
+        by_object[(item.finding.code, owner.source.path, owner.span.start, item.detail, silent)].append(item)
     return [_one_of(group) for group in by_object.values()]
 
 
