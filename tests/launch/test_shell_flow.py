@@ -33,6 +33,9 @@ FLOWS = {
     "if [ -z \"$X\" ]; then run a; fi": ["conditional: run a"],
     "X=; if [ -z \"$X\" ]; then run a; fi; [ -n \"$X\" ] || run b; ((1 > 2)) && run c": ["run a", "run b"],
     "if (( 3 > 2 )); then run a; fi": ["run a"],
+    "X=1; if [ $X = 1 ] && [ $X -lt 2 ]; then run a; fi; if [ $X = 2 ] || false; then run b; fi": ["run a"],
+    "X=1; if [ $X = 1 ] && y; then run a; fi; if [ $X = 2 ] && y; then run b; fi": ["conditional: run a"],
+    "X=1; if y || [ $X = 1 ]; then run a; else run b; fi": ["run a"],
     # what a branch leaves behind
     "if x; then A=1; fi; run $A": ["run " + UNKNOWN],
     "A=1; if x; then A=1; else B=1; fi; run $A $B": [f"run 1 {UNKNOWN}"],

@@ -57,6 +57,8 @@ EXPANSIONS = {
     "declare -A M=([a]=b); run ${M[a]}": [UNKNOWN],
     # braces and globs
     "run a{b,c}d {1..3} {a} *.txt": ["abd", "acd", "1", "2", "3", "{a}", "*.txt"],
+    "run {a,b}{1..2}c \"{a,b}\" {a,b": ["a1c", "a2c", "b1c", "b2c", "{a,b}", "{a,b"],
+    "X=d; run `echo \\`echo bt\\` \\$X`": ["bt", "d"],
     # substitutions
     "run $(echo a b) \"$(echo a b)\" `echo c` $(date) x$(date)": ["a", "b", "a b", "c", UNKNOWN, "x" + UNKNOWN],
     "run $(cat <<EOF\na\nit's (b\nEOF\n)": ["a", "it's", "(b"],

@@ -13,7 +13,7 @@ from kube_gaplint.launch.shell_output import output
 from kube_gaplint.launch.shell_process import MAX_DEPTH, Files, Flow, Shell, combined, login_environment
 from kube_gaplint.launch.shell_sinks import Budget
 from kube_gaplint.launch.shell_state import ARGUMENTS, DIRECTORY, ZERO, State
-from kube_gaplint.launch.shell_text import Value, joined, word_text, word_value
+from kube_gaplint.launch.shell_text import Atom, TracedText, Value, joined, word_text, word_value
 from kube_gaplint.launch.shell_tokens import Token
 from kube_gaplint.launch.shell_tree import Simple, parse
 from kube_gaplint.model.command import Command, Pipeline, Script, Word
@@ -302,22 +302,44 @@ def evaluate(walker: Walker, words: Sequence[Word], statement: Simple) -> Flow |
     return NewWalker(shell, walker.script, text).run_text()
 
 
-def substitute(walker: Walker, start: int, end: int) -> Value | None:
-    """The output of `$( … )` where it is plain to see; its commands are noted either way."""
+def substitute(walker: Walker, start: int, end: int, quoted: bool) -> Value | None:
+    """The output of `$( … )` where it is plain to see; its commands are noted either way. `quoted`: it stands between
+    backticks, where a backslash takes the meaning from `$`, a backtick and itself."""
+    from kube_gaplint.launch.shell_walk import Walker as NewWalker
+
     shell, budget = walker.shell, walker.shell.budget
     budget.commands -= 1
     if budget.depth > MAX_DEPTH or budget.commands < 0:
         return None
-    parsed = parse(walker.source.text, walker.parsed.reader, start, end)
+    text = walker.source.text
     saved = (walker.parsed, shell.silent, shell.last, shell.pipeline, shell.input, shell.finals)
-    walker.parsed, shell.silent, shell.pipeline, shell.input, shell.finals = parsed, True, (0, 1), None, []
+    shell.silent, shell.pipeline, shell.input, shell.finals = True, (0, 1), None, []
     first = len(walker.script.inner)
     budget.depth += 1
     shell.state.begin()
     try:
-        walker.run_block(parsed.body)
-        return output(walker, parsed.body, walker.script.inner[first:])
+        if quoted and "\\" in text[start:end]:
+            inner = NewWalker(shell, walker.script, _unquoted(walker.source, start, end))
+        else:
+            inner = walker
+            walker.parsed = parse(text, walker.parsed.reader, start, end)
+        inner.run_block(inner.parsed.body)
+        return output(inner, inner.parsed.body, walker.script.inner[first:])
     finally:
         shell.state.rollback()
         budget.depth -= 1
         walker.parsed, shell.silent, shell.last, shell.pipeline, shell.input, shell.finals = saved
+
+
+def _unquoted(source: PlacedText, start: int, end: int) -> TracedText:
+    """The inside of backticks without the backslashes that protect it from them."""
+    atoms: list[Atom] = []
+    at = start
+    for found in re.compile(r"\\([$`\\])").finditer(source.text, start, end):
+        if found.start() > at:
+            atoms.append(Atom(source.text[at : found.start()], source, at, found.start()))
+        atoms.append(Atom(found.group(1), source, found.start(), found.end()))
+        at = found.end()
+    if at < end:
+        atoms.append(Atom(source.text[at:end], source, at, end))
+    return TracedText(atoms)

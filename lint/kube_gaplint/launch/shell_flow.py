@@ -284,6 +284,16 @@ def succeeds(walker: Walker, statement: Statement) -> bool | None:
     if isinstance(statement, Not):
         inner = succeeds(walker, statement.body)
         return None if inner is None else not inner
+    if isinstance(statement, Chain):
+        verdict: bool | None = None
+        for operator, part in statement.items:
+            needed = operator == "&&"
+            if operator and verdict is (not needed):
+                continue  # it does not run
+            found = succeeds(walker, part)
+            # `unknown && false` is false, `unknown || true` is true, all else that is unknown stays so
+            verdict = found if not operator or verdict is not None or found is (not needed) else None
+        return verdict
     if not isinstance(statement, Simple):
         return None
     text = walker.source.text

@@ -77,7 +77,7 @@ class Walker:
             self.shell.state,
             self.shell.budget,
             self.script.reads,
-            lambda start, end: shell_emit.substitute(self, start, end),
+            lambda start, end, quoted: shell_emit.substitute(self, start, end, quoted),
         )
 
     @cached_property

@@ -43,9 +43,10 @@ _ANSI_PLAIN: Final = {
     "a": "\a", "b": "\b", "e": "\x1b", "E": "\x1b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v",
 }  # fmt: skip
 _LONGEST_SERIES: Final = 1000
+_MOST_BRACES: Final = 8
 
 _NOTHING: Final = TracedText(())
-Substitute = Callable[[int, int], "Value | None"]
+Substitute = Callable[[int, int, bool], "Value | None"]
 
 
 @dataclass(slots=True, eq=False)
@@ -59,7 +60,8 @@ class Expander:
     reads: set[str] = field(default_factory=set)
     """Names of the variables that were expanded, other than within `handing_on`."""
     substitute: Substitute | None = None
-    """Gives the output of the command substitution whose commands stand between two offsets, where it is known."""
+    """Gives the output of the command substitution whose commands stand between two offsets, where it is known; the
+    flag says that they stand between backticks."""
     depth: int = 0
     text: str = ""
     holes: dict[int, tuple[int, Hole]] | None = None
@@ -310,7 +312,9 @@ class Expander:
 
     def command(self, start: int, end: int, low: int, high: int, sink: Sink, quoted: bool) -> None:
         """A command substitution."""
-        value = self.substitute(low, high) if self.substitute is not None and low < high else None
+        value = None
+        if self.substitute is not None and low < high:
+            value = self.substitute(low, high, self.text[start] == "`")
         if value is not None:
             sink.value(value, start, end, quoted)
         else:
@@ -381,8 +385,8 @@ class Expander:
 
     # --- braces ----------------------------------------------------------------------------------------------------
 
-    def _braced(self, start: int, end: int) -> list[list[Atom]] | None:
-        """Brace expansion of a plain word with one pair of braces; None where there is none to be made."""
+    def _braced(self, start: int, end: int, depth: int = 0) -> list[list[Atom]] | None:
+        """Brace expansion of a plain word, braces in braces left out; None where there is none to be made."""
         text = self.text
         if text.find("{", start, end) < 0:
             return None
@@ -394,14 +398,21 @@ class Expander:
         choices = self._choices(found)
         if choices is None:
             return None
+        rest = self._braced(found.end(), end, depth + 1) if found.end() < end and depth < _MOST_BRACES else None
         out: list[list[Atom]] = []
         for choice, low, high in choices:
             sink = FieldSink(self.source, self.budget)
             if found.start() > start:
                 self.literal(start, found.start(), sink, True)
             sink.run(choice, low, high)
-            self.expand(found.end(), end, sink)
-            out.extend(sink.finish())
+            if rest is None:
+                self.expand(found.end(), end, sink)
+                out.extend(sink.finish())
+            elif self.budget.spend(0, len(rest)):
+                head = sink.begin()
+                out.extend([*head, *tail] for tail in rest)
+            else:
+                break
         return out
 
     @staticmethod
