@@ -346,6 +346,8 @@ class _Reading:
             return again
         for step in self.steps:
             resume = step.options.find("auto-resume")
+            if resume is not None and not resume.bare and isinstance(resume.value, Unknown):
+                return resume.value
             if resume is not None:
                 return Set("HyperPod's auto-resume", Origin(resume.word.place))
             if step.trains and step.options.open_because:

@@ -172,6 +172,8 @@ class _Reader:
         """Take a word that is no option; True where the launcher's own words end with it."""
         nothing_known = not any(isinstance(piece, str) and piece for piece in word.pieces)
         if self.spec.ends_at_positional:
+            if word.known is None and nothing_known and self._choices(word):
+                return False
             if word.known is None and nothing_known and self.at < self._program_at():
                 self._open()
                 self.at += 1
@@ -181,6 +183,8 @@ class _Reader:
             self.rest = tuple(self.words[self.at :])
             return True
         if word.known is None and nothing_known:
+            if self._choices(word):
+                return False
             self._open()
         match = _OVERRIDE.match(word.prefix) if self.spec.overrides else None
         if match is not None:
@@ -190,6 +194,26 @@ class _Reader:
             self.positionals.append(word)
         self.at += 1
         return False
+
+    def _choices(self, word: Word) -> bool:
+        """Take a variable whose every value is seen: what it may hold are options that may be given, and no others.
+
+        False where that does not hold: a value is not seen, or holds something else than options.
+        """
+        unknown = word.pieces[0]
+        if len(word.pieces) != 1 or not isinstance(unknown, Unknown) or not unknown.choices or not word.multiple:
+            return False
+        found: dict[str, None] = {}
+        for choice in unknown.choices:
+            parts = [Word((part,), word.place) for part in choice.split()]
+            parsed = _Reader(parts, self.home, self.spec, "").read()
+            if parsed.rest or parsed.options.positionals or parsed.options.open_because:
+                return False
+            found.update(dict.fromkeys(one.name for one in parsed.options.occurrences))
+        for name in found:
+            self.found.append(OptionValue(name, replace(unknown, choices=()), word))
+        self.at += 1
+        return True
 
     def _program_at(self) -> int:
         """Where the program stands behind a variable of unknown content; 0 where the variable may be the program.

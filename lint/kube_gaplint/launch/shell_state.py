@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Final, TypeAlias
 
-from kube_gaplint.launch.shell_text import FixedText, Hole, Part, Ref, Run, Value, flatten
+from kube_gaplint.launch.shell_text import Atom, FixedText, Hole, Part, Ref, Run, Value, flatten
 from kube_gaplint.launch.shell_tree import Statement
 from kube_gaplint.model.environment import Environment
 from kube_gaplint.model.setting import Absent, Origin, Set, Setting, Unknown
@@ -57,6 +57,9 @@ Key: TypeAlias = "str | tuple[str, str]"
 """A variable's name, or ("option", name), ("function", name), ("file", path), ("state", name)."""
 
 _MISSING: Final = object()
+
+MOST_CHOICES: Final = 8
+"""How many texts of one variable are kept apart after branches."""
 
 OPEN: Final[Key] = ("state", "open")
 DIRECTORY: Final[Key] = ("state", "directory")
@@ -305,7 +308,9 @@ def _merge_texts(values: list[Value], unknown: Unknown, place: Place) -> Value:
     base = min(values, key=lambda value: value.size)
     if all(value is base or _appends(value, base) for value in values):
         nowhere = FixedText("", place)
-        return Value([Ref(base, nowhere, 0, 0), Hole(unknown, nowhere, 0, 0, cut_before=True)])
+        added = [Value(value.parts[1:]) if value is not base else Value() for value in values]
+        choice = _with_choices(unknown, [list(flatten(value)) for value in added])
+        return Value([Ref(base, nowhere, 0, 0), Hole(choice, nowhere, 0, 0, cut_before=True)])
     atoms = [list(flatten(value)) for value in values]
     lists = [[(a.text, a.source, a.start, a.hole) for a in one] for one in atoms]
     shortest = min(len(one) for one in lists)
@@ -321,8 +326,9 @@ def _merge_texts(values: list[Value], unknown: Unknown, place: Place) -> Value:
     begins, ends = atoms[0][:head], atoms[0][len(atoms[0]) - tail :] if tail else []
     if begins and begins[-1].text[-1:] in (" ", "\t", "\n"):
         cut_before = True
+    choice = _with_choices(unknown, [one[head : len(one) - tail] for one in atoms])
     hole = Hole(
-        unknown, FixedText("", place), 0, 0, cut_before=cut_before and bool(begins), cut_after=cut_after and bool(ends)
+        choice, FixedText("", place), 0, 0, cut_before=cut_before and bool(begins), cut_after=cut_after and bool(ends)
     )
     parts: list[Part] = []
     for group in (begins, None, ends):
@@ -332,6 +338,21 @@ def _merge_texts(values: list[Value], unknown: Unknown, place: Place) -> Value:
         for atom in group:
             parts.append(atom.hole if atom.hole is not None else Run(atom.text, atom.source, atom.start, atom.end))
     return Value(parts)
+
+
+def _with_choices(unknown: Unknown, middles: list[list[Atom]]) -> Unknown:
+    """The unknown part with everything that it may be, where each branch tells it; as it is where one does not."""
+    found: dict[str, None] = {}
+    for atoms in middles:
+        if len(atoms) == 1 and atoms[0].hole is not None:
+            if not atoms[0].hole.unknown.choices:
+                return unknown
+            found.update(dict.fromkeys(atoms[0].hole.unknown.choices))
+        elif any(atom.hole is not None for atom in atoms):
+            return unknown
+        else:
+            found["".join(atom.text for atom in atoms)] = None
+    return replace(unknown, choices=tuple(found)) if len(found) <= MOST_CHOICES else unknown
 
 
 def _appends(value: Value, base: Value) -> bool:

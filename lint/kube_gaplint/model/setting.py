@@ -77,6 +77,8 @@ class Unknown:
     origin: Origin | None = None
     prefix: str = ""
     """For a text: what is known of its beginning (`/ckpt/` of `/ckpt/$RUN`)."""
+    choices: tuple[str, ...] = ()
+    """For a text: everything that it may be, where all of that is seen (a variable that is set in one branch)."""
     rope: object = field(default=None, compare=False, repr=False)
     """For an exported variable: the shell's own record of its known and unknown parts, so that a shell started inside
     (`bash -c '$LAUNCHER $CMD'`) still sees the known ones. It means nothing to anybody else."""
