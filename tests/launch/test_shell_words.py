@@ -54,6 +54,9 @@ EXPANSIONS = {
     "A=(); run \"${A[@]}\" a": ["a"],
     "A=($UNKNOWN b); run \"${A[@]}\" ${A[1]}": [UNKNOWN, "b", UNKNOWN],
     "B='x y'; A=($B \"$B\"); run \"${A[@]}\"": ["x", "y", "x y"],
+    "A=(a b); A[1]=c; A[2]='d e'; run \"${A[@]}\"; A[9]=f": ["a", "c", "d e"],
+    "A=(a b); A[$X]=c; run \"${A[@]}\"": [UNKNOWN],
+    "X=a/b-c; run ${X//\\//_} ${X/-} ${X//b-/x/y} ${X//[ab]/z}": ["a_b-c", "a/bc", "a/x/yc", UNKNOWN],
     "declare -A M=([a]=b); run ${M[a]}": [UNKNOWN],
     # braces and globs
     "run a{b,c}d {1..3} {a} *.txt": ["abd", "acd", "1", "2", "3", "{a}", "*.txt"],

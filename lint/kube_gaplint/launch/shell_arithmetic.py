@@ -152,7 +152,9 @@ def _apply(operator: str, left: int, right: int) -> int:
     }[operator]
 
 
-def transform(text: str, operator: str, argument: str, quoted: bool, number: Callable[[str], int | None]) -> str | None:
+def transform(
+    text: str, operator: str, argument: str, replacement: str, quoted: bool, number: Callable[[str], int | None]
+) -> str | None:
     """`${X#p}`, `${X%p}`, `${X/p/r}`, `${X:o:l}`, `${X^^}` and `${X,,}` of a known text; None where not computed.
 
     `quoted`: the argument was quoted in part, so that its `*` may be plain ones; then only plain patterns count.
@@ -184,10 +186,9 @@ def transform(text: str, operator: str, argument: str, quoted: bool, number: Cal
     if operator in ("#", "##", "%", "%%"):
         return _trim(text, operator, argument)
     if operator in ("/", "//"):
-        pattern, _, new = argument.partition("/")
-        if any(c in pattern for c in "*?[]()#%") or not pattern:
+        if any(c in argument for c in "*?[]()#%") or not argument or "&" in replacement:
             return None
-        return text.replace(pattern, new, -1 if operator == "//" else 1)
+        return text.replace(argument, replacement, -1 if operator == "//" else 1)
     return None
 
 

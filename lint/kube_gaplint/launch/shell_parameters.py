@@ -277,17 +277,29 @@ def _change(
     text = value.known() if one else None
     result = None
     if text is not None:
-        argument = expander.value(at, end - 1).known() if at < end - 1 else ""
         raw = expander.text[at : end - 1]
-        if argument is not None:
+        new = at + _separator(raw) if operator in ("/", "//") else end - 1
+        argument = expander.value(at, new).known() if at < new else ""
+        replacement = expander.value(new + 1, end - 1).known() if new + 1 < end - 1 else ""
+        if argument is not None and replacement is not None:
             quotes = any(c in raw for c in "'\"\\")
-            result = transform(text, operator, argument, quotes, lambda part: arithmetic_value(expander, part))
+            result = transform(
+                text, operator, argument, replacement, quotes, lambda part: arithmetic_value(expander, part)
+            )
     if result is not None:
         sink.value(expander.computed(result, start, end), start, end, quoted)
         return
     inner = value.unknown() if one else None
     reason = inner.reason if inner is not None else f"{expander.shown(start, end)} is not computed"
     expander.unknown(reason, start, end, sink, quoted, many=not one)
+
+
+def _separator(raw: str) -> int:
+    """Where the pattern of `${X/pattern/new}` ends: the first `/` that is not escaped; the length where none is."""
+    at = 0
+    while at < len(raw) and raw[at] != "/":
+        at += 2 if raw[at] == "\\" else 1
+    return min(at, len(raw))
 
 
 def _default(

@@ -364,8 +364,8 @@ class Walker:
             flag = exported if exported is not None else before.exported if before is not None else False
             fresh = Variable(None, self._array(name, token, at, plus, before), flag, Origin(place))
         elif index is not None:
-            unknown = Unknown(f"single elements of {name} are set", Origin(place))
-            fresh = Variable(None, (Value([Hole(unknown, self.source, token.start, token.end, many=True)]),))
+            elements = self._element(name, index[1:-1], plus, self.words.value(at, token.end), before, token)
+            fresh = Variable(None, elements, False, Origin(place))
         else:
             with self.words.handing_on((name,)):
                 value = self.words.value(at, token.end)
@@ -417,6 +417,16 @@ class Walker:
                 else elements
             )
         return (*before.all_elements, *elements)
+
+    def _element(
+        self, name: str, index: str, plus: bool, value: Value, before: Variable | None, token: Token
+    ) -> tuple[Value, ...]:
+        """The elements of an array of which one is set (`A[1]=x`)."""
+        elements = before.all_elements if before is not None else ()
+        number = arithmetic_value(self.words, index)
+        if plus or number is None or not 0 <= number <= len(elements) or any(each.many for each in elements):
+            return (self.unknown_value(f"single elements of {name} are set", token, many=True),)
+        return (*elements[:number], value, *elements[number + 1 :])
 
     def changed(self, name: str, value: Value, place: Place) -> Variable:
         """A new value for a variable that keeps whether it is exported."""
