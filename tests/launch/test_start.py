@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shlex
+import subprocess
+import sys
 
 import pytest
 from hypothesis import given, settings
@@ -12,6 +14,10 @@ from shell_reading import argv, environment_of, literal, script_of, value, whole
 from kube_gaplint.launch.start import Started, nested, peel_wrappers, start
 from kube_gaplint.model.command import Command, Word
 from kube_gaplint.model.setting import Set, Unknown
+from kube_gaplint.text.compose import compose
+from kube_gaplint.text.nodes import Scalar, sequence
+from kube_gaplint.text.scalar_text import scalar_text
+from kube_gaplint.text.source import Source
 
 FILES = {
     "/s/run.sh": "#!/bin/sh\nexport A=1\nexec train $1 $B\n",
@@ -243,3 +249,42 @@ def test_a_direct_program_keeps_its_arguments(words: list[str]) -> None:
     array = (*literal("train"), *(Word((text,), word.place) for text, word in zip(words, source, strict=True)))
     (command,) = start(array, environment_of()).commands
     assert argv(command) == ["train", *words]
+
+
+def test_places_in_a_manifest() -> None:
+    text = (
+        "a:\n- |\n  ARGS=\"--save /ckpt \\\n     --every 5\"\n  train a.py $ARGS\n"
+        "- >-\n  train --a 1\n  --b 2\n- \"train \\\"--q\\\" --z\"\n- 'train ''--s'' x'\n"
+    )  # fmt: skip
+    source = Source("pod.yaml", text)
+    nodes = sequence(compose(source).documents[0].root, "a")
+    assert nodes is not None
+    expected = [
+        [("a.py", 5), ("--save", 3), ("/ckpt", 3), ("--every", 4), ("5", 4)],
+        [("--a", 7), ("1", 7), ("--b", 8), ("2", 8)],
+        [('--q', 9), ("--z", 9)],
+        [("--s", 10), ("x", 10)],
+    ]  # fmt: skip
+    bash, flag = literal("bash\n-c")
+    for node, words in zip(nodes, expected, strict=True):
+        assert isinstance(node, Scalar)
+        word = Word((node.text,), node.place, placed=scalar_text(node))
+        (command,) = start((bash, flag, word), environment_of()).commands
+        assert [(each.known, each.place.start.line) for each in command.words[1:]] == words
+        assert all(each.known == each.place.text for each in command.words[1:])
+
+
+def test_the_grammar_is_loaded_only_where_it_is_needed() -> None:
+    code = (
+        "import sys\n"
+        "from kube_gaplint.launch.shell import read_script\n"
+        "from kube_gaplint.model.environment import Environment\n"
+        "from kube_gaplint.model.setting import Origin\n"
+        "from kube_gaplint.text.source import Source, WholeText\n"
+        "for text in ('export A=1\\nexec train $A', 'a && b'):\n"
+        "    whole = WholeText(Source('x', text))\n"
+        "    read_script(whole, Environment(Origin(whole.place(0, 0))))\n"
+        "    print('tree_sitter' in sys.modules)\n"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout.split() == ["False", "True"]

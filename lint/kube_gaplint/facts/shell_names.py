@@ -30,11 +30,11 @@ GIVEN: Final = (
         "the shell sets it",
     ),
     (
-        r"PYTHONPATH|LD_LIBRARY_PATH|LIBRARY_PATH|CPATH|CONDA_\w+|VIRTUAL_ENV|CUDA_\w+|CUDNN_\w+|NVIDIA_\w+|NCCL_VERSION"
-        r"|ROCM_\w+|HIP_\w+|PYTORCH_\w+|OPAL_PREFIX|UCX_\w+|HPCX_\w+",
+        r"PYTHONPATH|LD_LIBRARY_PATH|LIBRARY_PATH|CPATH|CONDA_\w+|VIRTUAL_ENV|NVIDIA_\w+|CUDA_(?:HOME|PATH|VERSION|\w+_VERSION"
+        r"|VISIBLE_DEVICES)|CUDNN_\w+|NCCL_VERSION|ROCM_\w+|HIP_VISIBLE_DEVICES|PYTORCH_(?:HOME|VERSION|BUILD_\w+)"
+        r"|OPAL_PREFIX|UCX_\w+|HPCX_\w+",
         "the image may set it",
     ),
-    (r"SCRATCH|WORK|STORE|PROJECT|DATA", "the site sets it for its users"),
 )
 """(pattern of names, why there may be a value)."""
 
