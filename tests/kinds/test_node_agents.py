@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from node_samples import all_views, kinds, manifest, only, value, views
+from node_samples import all_views, bundle_of, kinds, manifest, only, value, views
 
+from kube_gaplint.kinds import build
 from kube_gaplint.model.nodes import (
     DriverUpgrade,
     HostAgent,
@@ -14,6 +15,7 @@ from kube_gaplint.model.nodes import (
     UpgradeAgent,
     Webhook,
 )
+from kube_gaplint.model.profile import Profile
 
 PLAN = "apiVersion: upgrade.cattle.io/v1\nkind: Plan\nmetadata: {name: p}\nspec: {%s}\n"
 
@@ -390,3 +392,49 @@ def test_cloud_config_files_and_secrets() -> None:
     value_of_key = "value: I2Nsb3VkLWNvbmZpZwpwYWNrYWdlX3VwZ3JhZGU6IHRydWUK"
     encoded = manifest("v1", "Secret", value_of_key, key="data")
     assert kinds(only(NodeBootstrap, encoded).actions) == ["package-upgrade"]
+
+
+DAEMON = """
+apiVersion: apps/v1
+kind: DaemonSet
+metadata: {name: d}
+spec:
+  template:
+    spec:
+      %s
+      containers: [{name: c, command: [%s]}]
+"""
+ENTERED = "nsenter, -t1, -m, --, systemctl, restart, kubelet"
+
+
+@pytest.mark.parametrize(
+    ("pod", "command", "found"),
+    [
+        ("volumes: [{name: s, hostPath: {path: /run/systemd}}]", "systemctl, daemon-reload", ["daemon-reload"]),
+        ("volumes: [{name: s, hostPath: {path: /data}}]", "systemctl, daemon-reload", []),
+        ("hostPID: true", "systemctl, daemon-reload", []),
+        ("hostPID: true", ENTERED, ["kubelet-restart"]),
+    ],
+)
+def test_what_reaches_the_hosts_systemd(pod: str, command: str, found: list[str]) -> None:
+    agents = views(HostAgent, DAEMON % (pod, command))
+    assert [action.kind for agent in agents for action in agent.actions] == found
+
+
+@pytest.mark.parametrize(
+    ("toleration", "answer"), [("key: nvidia.com/gpu, operator: Exists", "yes"), ("operator: Exists", "unknown")]
+)
+def test_a_toleration_tells_where_a_daemon_runs(toleration: str, answer: str) -> None:
+    pod = f"hostPID: true\n      tolerations: [{{{toleration}}}]"
+    assert only(HostAgent, DAEMON % (pod, ENTERED)).gpus.answer == answer
+
+
+def test_what_covers_every_node_covers_gpu_nodes_where_there_are_some() -> None:
+    job = (
+        "---\napiVersion: batch/v1\nkind: Job\nmetadata: {name: j}\nspec: {template: {spec: {containers: "
+        "[{name: t, command: [python, train.py], resources: {limits: {nvidia.com/gpu: 8}}}]}}}\n"
+    )
+    daemon = DAEMON % ("hostPID: true", ENTERED)
+    for text, answer in ((daemon, "unknown"), (daemon + job, "yes")):
+        found = build(bundle_of(main=text), Profile()).views
+        assert [view.gpus.answer for view in found if isinstance(view, HostAgent)] == [answer]

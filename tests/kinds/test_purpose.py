@@ -73,6 +73,8 @@ def purpose(
         ("[python, merge_lora_weights.py]", "unknown"),
         ("[torchrun, --nproc-per-node=8, tools/preprocess_data_dist.py]", "unknown"),
         ("[python, -m, torch.distributed.launch, preprocess.py]", "unknown"),
+        ("[torchrun, bench/test_internode.py]", "benchmark"),
+        ("[torchrun, benchmarks/train.py]", "training"),
         ("[python, main.py, --model_args, pretrained=/m, --num_fewshot, '5']", "evaluation"),
         ("[docker, build, -t, deepspeed, .]", "unknown"),
         ("[docker, run, --gpus=all, m, torchrun, main.py]", "training"),

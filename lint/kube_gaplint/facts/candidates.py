@@ -59,10 +59,9 @@ PLAIN_KINDS = frozenset(
         "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding", "ServiceAccount", "Ingress", "IngressClass",
         "CustomResourceDefinition", "HorizontalPodAutoscaler", "Endpoints", "EndpointSlice", "APIService", "Lease",
         "Gateway", "HTTPRoute", "VirtualService", "DestinationRule", "ServiceMonitor", "Certificate", "Issuer",
-        "ClusterIssuer", "Kustomization", "Application", "ApplicationSet", "AppProject", "HelmRelease",
-        "HelmRepository", "GitRepository", "OCIRepository", "ImagePolicy", "ImageRepository", "Event",
-        "CSIDriver", "CSINode", "NetworkPolicy", "PodMonitor",
-        "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding", "ClusterServiceVersion",
+        "ClusterIssuer", "Kustomization", "ApplicationSet", "AppProject", "HelmRepository", "GitRepository",
+        "OCIRepository", "ImagePolicy", "ImageRepository", "Event", "CSIDriver", "CSINode", "NetworkPolicy",
+        "PodMonitor", "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding", "ClusterServiceVersion",
     }
 )  # fmt: skip
 """Kinds that no rule looks at."""

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 
 from kube_gaplint.bundle.bundle import Bundle
 from kube_gaplint.bundle.objects import KubeObject
-from kube_gaplint.facts import daemons
+from kube_gaplint.facts import daemons, instances
 from kube_gaplint.facts.daemons import Daemon
 from kube_gaplint.kinds import host_commands
 from kube_gaplint.kinds.context import Context
@@ -33,6 +33,7 @@ from kube_gaplint.model.workload import Container, Pod
 API = "the DaemonSet API's default"
 KURED_DOES = "drains and reboots nodes"
 
+_HOST_PATHS = frozenset({"/", "/proc", "/host", *host_commands.SYSTEMD_PATHS})
 _NO_WINDOW = {"start-time": ("0:00", "00:00"), "end-time": ("23:59:59", "23:59")}
 _IMAGE = re.compile(r"[a-z0-9][\w.:/@-]{0,500}")
 _ALL_DAYS = frozenset({"mo", "tu", "we", "th", "fr", "sa", "su"})
@@ -77,6 +78,10 @@ def pod_gpus(spec: Part) -> CarriesGpus:
             for key, amount in container.texts("resources", "limits").items():
                 evidence.label(key, amount)
         answer = evidence.answer()
+    if answer.answer == "unknown":
+        for item in spec.at("tolerations").items():
+            if instances.node_key(item.text("key") or "") is not None:
+                return CarriesGpus("yes", f"it tolerates the taint {item.text('key')}", item.origin)
     if answer.answer == "unknown" and answer.origin is None:
         everywhere = not spec.at("nodeSelector").present and not spec.at("affinity", "nodeAffinity").present
         return CarriesGpus("unknown", "it runs on every node, GPU nodes included", spec.origin, everywhere)
@@ -84,12 +89,11 @@ def pod_gpus(spec: Part) -> CarriesGpus:
 
 
 def may_enter_host(spec: Part) -> bool:
-    """Cheap test: without the host's process space or file system, nothing runs on the host."""
+    """Cheap test: without the host's process space, file system or systemd, nothing runs on the host."""
     if spec.text("hostPID") == "true":
         return True
-    return any(
-        volume.text("hostPath", "path") in ("/", "/proc", "/run", "/host") for volume in spec.at("volumes").items()
-    )
+    paths = (volume.text("hostPath", "path") or "" for volume in spec.at("volumes").items())
+    return any(path in _HOST_PATHS for path in paths)
 
 
 def host_views(

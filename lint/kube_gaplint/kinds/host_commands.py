@@ -1,4 +1,5 @@
-"""Commands that containers run on their host: through `nsenter` into process 1, or `chroot` into the host's root."""
+"""Commands that containers run on their host: through `nsenter` into process 1, `chroot` into the host's root, or the
+host's systemd."""
 
 from __future__ import annotations
 
@@ -9,10 +10,16 @@ from kube_gaplint.kinds import cloudinit
 from kube_gaplint.kinds.cloudinit import Setup, short
 from kube_gaplint.model.command import Command
 from kube_gaplint.model.nodes import HostAction
-from kube_gaplint.model.setting import Origin
+from kube_gaplint.model.setting import Origin, Set
 from kube_gaplint.model.workload import Container, Pod
 
 ENTERING = frozenset({"nsenter", "chroot"})
+
+SYSTEMD_PATHS = frozenset(
+    {"/run", "/var/run", "/run/systemd", "/run/systemd/private", "/run/dbus", "/var/run/dbus",
+     "/run/dbus/system_bus_socket", "/var/run/dbus/system_bus_socket"}
+)  # fmt: skip
+"""Folders and sockets of the host through which `systemctl` in a container speaks with the host's systemd."""
 
 _RESTARTS = frozenset({"restart", "try-restart", "reload-or-restart", "stop"})
 _RUNTIMES = frozenset({"containerd", "docker", "crio", "cri-o", "cri-docker"})
@@ -21,12 +28,14 @@ _DRIVER_MODULES = re.compile(r"nvidia(_uvm|_drm|_modeset|_peermem)?|amdgpu|mlx5_
 
 
 def host_commands(pod: Pod) -> list[tuple[Container, Command]]:
-    """The commands of a pod that run on its host."""
+    """The commands of a pod that run on its host, or that tell the host's systemd what to do."""
+    mounted = {volume.source.value for volume in pod.volumes if isinstance(volume.source, Set)}
+    systemd = not mounted.isdisjoint(SYSTEMD_PATHS)
     return [
         (container, command)
         for container in (*pod.init_containers, *pod.containers)
         for command in container.commands
-        if ENTERING & set(command.wrappers)
+        if ENTERING & set(command.wrappers) or (systemd and command.name == "systemctl")
     ]
 
 

@@ -66,6 +66,11 @@ NODE_ADAPTERS: dict[tuple[str, str], str] = {
     ("slurm.nebius.ai", "NodeSet"): "slurm_sites",
     ("slurm.nebius.ai", "ActiveCheck"): "slurm_sites",
     ("sunk.coreweave.com", "SunkCluster"): "slurm_conf",
+    # charts with their values
+    ("helm.toolkit.fluxcd.io", "HelmRelease"): "releases",
+    ("argoproj.io", "Application"): "releases",
+    ("helm.cattle.io", "HelmChart"): "releases",
+    ("helm.cattle.io", "HelmChartConfig"): "releases",
     # values that are scripts, slurm.conf or user data
     ("", "ConfigMap"): "config_maps",
     ("", "Secret"): "config_maps",

@@ -120,6 +120,9 @@ def _of_command(command: Command) -> Iterator[_Hint]:
                 continue
             yield _Hint(meaning, f"it runs {name}", 2 if launcher else 3)
             continue
+        folders = text.rpartition("/")[0].split("/")
+        if name.endswith(".py") and purposes.BENCHMARK_NAMES.intersection(folders):
+            yield _Hint("benchmark", f"it runs {text}", 3)
         module = index > 0 and texts[index - 1] == "-m"
         if module or name.endswith((".py", ".sh")):
             meaning_of_name = purposes.script(name)

@@ -36,6 +36,8 @@ class _Chart:
     some_of: tuple[str, ...]
     read: Callable[[Part, Subject], Iterable[object]]
     least: int = 1
+    aliases: tuple[str, ...] = ()
+    """Other names under which it is installed."""
     inside: str = ""
     """The key of the mapping that `some_of` are looked for in; empty for the root."""
 
@@ -76,6 +78,17 @@ def read_values(root: Part) -> Iterator[object]:
         below = root.at(chart.name)
         if isinstance(below.node, Mapping):
             yield from chart.read(below, Subject(KIND, name=chart.name))
+
+
+def read_chart(name: str, root: Part, subject: Subject) -> Iterator[object]:
+    """The views of a chart that is known by name: what its values do not say is its default."""
+    chart = next((chart for chart in _CHARTS if name in (chart.name, *chart.aliases)), None)
+    if chart is not None:
+        yield from chart.read(root, subject)
+    elif isinstance(root.node, Mapping):
+        for below in _CHARTS:  # an umbrella chart
+            if isinstance(root.at(below.name).node, Mapping):
+                yield from below.read(root.at(below.name), subject.in_container(below.name))
 
 
 # Drivers
@@ -183,6 +196,11 @@ def _soperator(root: Part, subject: Subject) -> Iterator[object]:
     yield slurm_conf.soperator(root, subject)
 
 
+def _soperator_node_sets(root: Part, subject: Subject) -> Iterator[object]:
+    for part in root.at("nodesets").items():
+        yield slurm_sites.soperator_node_set(subject.in_container(part.text("name") or ""), part)
+
+
 def _sunk(root: Part, subject: Subject) -> Iterator[object]:
     yield slurm_conf.sunk(root.at("slurmConfig"), subject, root.origin)
 
@@ -216,8 +234,10 @@ _CHARTS: tuple[_Chart, ...] = (
         _slinky,
     ),
     _Chart("slurm-cluster", ("slurmNodes",), ("slurmConfig", "customSlurmConfig", "clusterName", "k8sNodeFilters"),
-           _soperator),
+           _soperator, aliases=("helm-slurm-cluster",)),
     _Chart("sunk", ("slurmConfig", "compute"), ("scheduler", "login", "directoryService", "accounting"), _sunk),
+    _Chart("nodesets", ("nodesets",), ("priorityClasses", "images", "nodeExporter", "clusterName"),
+           _soperator_node_sets, aliases=("helm-nodesets",)),
     _Chart("bottlerocket-update-operator", ("scheduler_cron_expression",), (), _brupop, least=0),
 )  # fmt: skip
 
