@@ -391,6 +391,15 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str], ...] = (
         "The script ends with 0 though training failed: the failure counts as success, and nothing is retried.",
     ),
     (
+        "RETRY017",
+        "setting-in-wrong-place",
+        "error",
+        "Manifest",
+        "kube_gaplint_rules.retry.setting_in_wrong_place",
+        "core",
+        "A setting for failures stands where the API server drops it, or is misspelt: it looks set and does nothing.",
+    ),
+    (
         "SLURM001",
         "srun-survives-dead-rank",
         "warning",

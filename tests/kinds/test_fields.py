@@ -134,3 +134,15 @@ def test_every_written_path_leads_back_to_its_value() -> None:
 def test_any_path_is_read(path: str) -> None:
     steps(path)
     fields_of(part(PATHS))[path]
+
+
+def test_the_place_of_a_part_and_its_plain_value() -> None:
+    from kube_gaplint.model.fields import plain_value
+
+    fields = fields_of(part('{spec: {limit: 20, name: "20", jobs: [{name: a, x: 1}]}}'))
+    assert plain_value(fields["spec.limit"]) == 20
+    assert plain_value(fields["spec.name"]) == "20"
+    assert plain_value(fields["spec.nothing"]) is None
+    node = fields.place("spec.jobs[a]").node
+    assert node is not None
+    assert node.place.text == "{name: a, x: 1}"

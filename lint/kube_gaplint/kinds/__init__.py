@@ -12,6 +12,8 @@ from importlib import import_module
 from itertools import chain
 from typing import TYPE_CHECKING
 
+from kube_gaplint.facts.misplaced import is_known
+from kube_gaplint.model.manifest import Manifest
 from kube_gaplint.model.profile import Profile
 from kube_gaplint.model.workload import Workload
 
@@ -70,6 +72,8 @@ ADAPTERS: dict[tuple[str, str], str] = {
     ("training.kubedl.io", "ElasticDLJob"): "kubedl",
 }
 
+_RUNTIMES = frozenset({"TrainingRuntime", "ClusterTrainingRuntime"})
+
 # Groups whose objects hold no job of their own: unknown kinds in them are not searched for pod templates.
 _NOT_SEARCHED = frozenset({"", "apps", "batch"})
 
@@ -98,18 +102,43 @@ def build(bundle: Bundle, profile: Profile, user_kinds: Sequence[UserKind] = ())
     shown = {(one.group, one.kind): one for one in user_kinds}
     of_objects = ((view, item) for item in bundle.objects for view in views_of(item, bundle, profile, shown))
     of_files = ((view, None) for view in file_views(bundle, profile))
+    run_by: dict[int, list[Workload]] = {}
     for view, item in chain(of_objects, of_files):
         if isinstance(view, Workload):
             finish(view, profile)
             view.surroundings = around.of(view, item)
+            run_by.setdefault(id(item), []).append(view)
         model.add(view)
         if isinstance(view, Workload):
             if view.batch is not None:
                 model.add(view.batch)
             for process in view.processes:
                 model.add(process)
+    for item in bundle.objects:
+        manifest = _manifest(item, run_by.get(id(item), []), bundle, profile)
+        if manifest is not None:
+            model.add(manifest)
     link(model.views)
     return model
+
+
+def _manifest(item: KubeObject, workloads: list[Workload], bundle: Bundle, profile: Profile) -> Manifest | None:
+    """The object as it is written, where a table knows what may stand astray in its kind."""
+    from kube_gaplint.kinds.context import Context
+    from kube_gaplint.kinds.paths import fields_of
+
+    if not is_known(item.group, item.version, item.kind) or not (workloads or item.kind in _RUNTIMES):
+        return None
+    context = Context(bundle, item, profile)
+    return Manifest(
+        subject=context.subject,
+        origin=context.origin,
+        group=item.group,
+        version=item.version,
+        kind=item.kind,
+        fields=fields_of(context.root),
+        workloads=tuple(workloads),
+    )
 
 
 def views_of(

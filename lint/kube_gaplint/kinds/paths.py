@@ -54,6 +54,9 @@ class PartReader:
             return Absent(part.origin)
         return part.string()
 
+    def place(self, path: str) -> Origin:
+        return follow(self._part, path).origin
+
     def written(self) -> Iterator[tuple[str, Origin]]:
         """Keys in document order; the walk is bounded, and hostile nesting costs no recursion."""
         if self._part.node is None:

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Protocol
 
-from kube_gaplint.model.setting import Absent, Origin, Setting
+from kube_gaplint.model.setting import Absent, Origin, Set, Setting
+from kube_gaplint.text.nodes import Scalar, ScalarValue
 
 
 class Reader(Protocol):
@@ -19,6 +20,8 @@ class Reader(Protocol):
     def field(self, path: str) -> Setting[str]: ...
 
     def written(self) -> Iterator[tuple[str, Origin]]: ...
+
+    def place(self, path: str) -> Origin: ...
 
 
 class Fields(Mapping[str, Setting[str]]):
@@ -57,6 +60,18 @@ class Fields(Mapping[str, Setting[str]]):
         """Every key that is written below this place, mappings and lists included, with the origin of the key."""
         return self._reader.written()
 
+    def place(self, path: str) -> Origin:
+        """Where the part at a path stands (a mapping, perhaps), or would stand; the whole for the empty path."""
+        return self._reader.place(path)
+
     def key(self, path: str) -> Origin | None:
         """Where the key at a path is written, or None."""
         return next((origin for written, origin in self.written() if written == path), None)
+
+
+def plain_value(setting: Setting[str]) -> ScalarValue:
+    """The value of a written scalar as Kubernetes reads it: 20 for `20`, but the text for `"20"`."""
+    node = setting.origin.node if isinstance(setting, Set) else None
+    if isinstance(node, Scalar):
+        return node.value
+    return setting.value if isinstance(setting, Set) else None
