@@ -40,6 +40,12 @@ def test_a_variable_that_the_script_reads_comes_from_the_submitter() -> None:
     assert value(environment("srun python train.py --lr $LR").get("LR")) == "unknown"
 
 
+def test_accelerators_of_a_script_whose_directives_come_too_late_are_unknown() -> None:
+    late = workload("#!/bin/bash\nset -e\n#SBATCH --nodes=4\n#SBATCH --gpus-per-node=8\nsrun torchrun train.py\n")
+    assert value(late.accelerators_per_node) == "unknown"
+    assert value(workload("#!/bin/bash\n#SBATCH -N 1\nsrun python train.py\n").accelerators_per_node) == "absent"
+
+
 def test_assignments_count() -> None:
     assert value(environment("export NCCL_DEBUG=INFO", "srun python train.py").get("NCCL_DEBUG")) == "INFO"
 

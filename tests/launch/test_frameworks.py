@@ -636,3 +636,36 @@ def test_every_timeout_option_says_how_it_is_set() -> None:
 )
 def test_timeout_of_megatron_with_and_without_deepspeed(text: str, seconds: float) -> None:
     assert value(read(text).settings.timeout) == seconds
+
+
+def test_an_interval_that_switches_saving_off_is_no_sign_of_saving() -> None:
+    settings = read("python -m verl.trainer.main_ppo trainer.save_freq=-1 $MORE").settings
+    assert value(settings.saving) == "?", "$MORE may switch it on again"
+    assert value(settings.save_interval) == "?"
+    assert value(read("python -m verl.trainer.main_ppo trainer.save_freq=5 $MORE").settings.saving) is True
+
+
+def test_saving_to_a_folder_of_unknown_name_is_no_default() -> None:
+    saving = read("torchrun pretrain_gpt.py --save $SOMEWHERE --save-interval 5").settings.saving
+    assert value(saving) is True
+    assert isinstance(saving, Set)
+    assert saving.origin.via == "derived"
+
+
+@pytest.mark.parametrize(
+    ("text", "path", "interval", "saving"),
+    [
+        ("train.py --output results.json", "?", "?", "?"),
+        ("train.py --output results.json --save-interval-minutes 20", "?", "20 minutes", True),
+        ("train.py --output metrics.csv --out /ckpt", "/ckpt", "?", True),
+        ("train.py --output /ckpt --save-every-seconds 120 $MORE", "/ckpt", "120 seconds", True),
+        ("train.py --output none", "?", "?", "?"),
+    ],
+)
+def test_names_of_options_of_unknown_programs(text: str, path: object, interval: object, saving: object) -> None:
+    settings = read(f"python {text}").settings
+    assert (value(settings.save_path), value(settings.save_interval), value(settings.saving)) == (
+        path,
+        interval,
+        saving,
+    )

@@ -1073,6 +1073,12 @@ class Conventions:
     """Options that name a configuration file, which may hold every other one."""
 
 
+DATA_FILES = (
+    ".json", ".jsonl", ".csv", ".tsv", ".txt", ".log", ".parquet", ".arrow", ".html", ".md", ".png", ".jpg", ".pdf",
+    ".yaml", ".yml", ".xml", ".wav", ".mp4", ".nsys-rep",
+)  # fmt: skip
+"""Ends of names of files that hold no checkpoint."""
+
 CONVENTIONS = Conventions(
     save_path=(
         "save-dir", "save-path", "save-folder", "save-directory", "checkpoint-dir", "checkpoints-dir",
@@ -1092,6 +1098,12 @@ CONVENTIONS = Conventions(
         "checkpoint-every-n-epochs", "save-interval", "save-every", "save-freq", "save-frequency", "save-period",
         "checkpoint-interval", "checkpoint-freq", "checkpoint-frequency", "checkpoint-every", "checkpoint-period",
         "ckpt-interval", "ckpt-freq", "ckpt-every", "trainer.save-freq", "checkpoint.interval", "s3-checkpointing-freq",
+        *(
+            f"{what}-{when}-{unit}"
+            for what in ("save", "checkpoint", "ckpt")
+            for when in ("every", "interval")
+            for unit in ("seconds", "secs", "minutes", "mins", "hours")
+        ),
     ),
     total=(
         "max-steps", "total-steps", "num-steps", "train-steps", "max-train-steps", "max-iters", "total-iters",

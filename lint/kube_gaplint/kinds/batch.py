@@ -242,8 +242,11 @@ class _Reading:
         return Absent(self.home)
 
     def _may_bring_gpus(self) -> bool:
-        """Whole nodes, partitions and constraints bring GPUs that no option names."""
-        return any(name in self.options for name in ("partition", "constraint", "exclusive", "nodelist", "qos"))
+        """Whole nodes, partitions and constraints bring GPUs that no option names. A script without a directive in
+        force gets all that it has from sbatch's command line."""
+        return not self.options or any(
+            name in self.options for name in ("partition", "constraint", "exclusive", "nodelist", "qos")
+        )
 
     def _role(self, subject: Subject, nodes: Setting[int], accelerators: Accelerators | None) -> Role:
         nothing = Absent(self.home)

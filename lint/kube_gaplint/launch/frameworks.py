@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from kube_gaplint.facts import torch as torch_facts
 from kube_gaplint.facts.frameworks import (
     CONVENTIONS,
+    DATA_FILES,
     FRAMEWORKS,
     IN_PROCESS_IMPORTS,
     IN_PROCESS_VARIABLES,
@@ -321,7 +322,7 @@ class _Reader:
         loose = facts is None or not facts.visible
         path = self._paths(facts.save_path if facts is not None else ())
         if loose and not isinstance(path, Set):
-            path = self._convention(CONVENTIONS.save_path) or self._script_path() or self._variable_path() or path
+            path = self._conventional_path() or self._script_path() or self._variable_path() or path
         effect, effect_setting = self._strategy()
         interval = self._interval(effect, effect_setting)
         total = self._total()
@@ -398,11 +399,16 @@ class _Reader:
         note = self.facts.title if self.facts is not None else ""
         return Set(joined, Origin(self.look.home.place, "default", f"{note}'s default folder"))
 
-    def _convention(self, names: tuple[str, ...]) -> Setting[str] | None:
-        found = self.look.given(names)
-        if found is None or (isinstance(found[1], Set) and found[1].value.strip().lower() in _FALSE):
-            return None
-        return found[1]
+    def _conventional_path(self) -> Setting[str] | None:
+        """A place for checkpoints by the option's name. `--output results.json` writes something else."""
+        names = CONVENTIONS.save_path
+        while (found := self.look.given(names)) is not None:
+            key, value = found
+            text = value.value.strip().lower() if isinstance(value, Set) else ""
+            if not text.endswith(DATA_FILES):
+                return None if isinstance(value, Set) and text in _FALSE else value
+            names = names[names.index(key) + 1 :]
+        return None
 
     def _script_path(self) -> Setting[str] | None:
         script = self.look.script
@@ -531,6 +537,8 @@ class _Reader:
                 return given
         if isinstance(path, Set):
             return Set(True, path.origin)
+        if isinstance(path, Unknown) and "path" in facts.needs:
+            return Set(True, Origin(look.home.place, "derived", "it is given a folder whose name is not known"))
         return Set(True, Origin(look.home.place, "default", f"{facts.title} saves by itself"))
 
     def _script_saves(self) -> Setting[bool]:
@@ -545,14 +553,17 @@ class _Reader:
         return missing if isinstance(missing, Unknown) else Set(False, nowhere)
 
     def _not_given(self, need: str) -> bool:
-        """Whether a need is nowhere visible: given with an unknown value, it is given all the same."""
+        """Whether a need is nowhere visible: given with an unknown value, it is given all the same; an interval that
+        switches saving off is none."""
         facts = self.facts
         assert facts is not None
         if need == "path":
-            keys = [key for path in facts.save_path for key, _ in path.parts]
-        else:
-            keys = [key for amount in facts.interval for key in amount.keys]
-        return self.look.given(keys) is None
+            return self.look.given([key for path in facts.save_path for key, _ in path.parts]) is None
+        for amount in facts.interval:
+            found = self.look.given(amount.keys)
+            if found is not None and not (isinstance(found[1], Set) and is_off(found[1].value, amount)):
+                return False
+        return True
 
     def _switch(self, switch: Switch | None) -> Setting[bool]:
         look = self.look
