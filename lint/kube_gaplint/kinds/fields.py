@@ -7,6 +7,7 @@ the API server would refuse the object and nothing can be said about it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from typing import TypeVar
 
@@ -225,7 +226,7 @@ class Part:
         part = self.at(*path)
         node = part.node
         if part.unknown:
-            return Unknown(part.unknown, part.origin)
+            return Unknown(part.unknown, part.origin, before_placeholder(node.text) if isinstance(node, Scalar) else "")
         if node is None:
             return Absent(part.origin) if default is None else part.default(default, note)
         if not isinstance(node, Scalar):
@@ -290,3 +291,9 @@ def _as_seconds(node: Scalar) -> float | None:
 def _as_count(node: Scalar) -> int | None:
     value = quantity(node.text)
     return int(value) if value is not None and value.is_integer() and abs(value) < 1e9 else None
+
+
+def before_placeholder(text: str) -> str:
+    """What is known of the beginning of a text with a placeholder in it."""
+    match = re.search(r"[$<{%@]", text)
+    return text[: match.start()] if match else ""

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from kube_gaplint.kinds.fields import Part
+from kube_gaplint.kinds.fields import Part, before_placeholder
 from kube_gaplint.model.command import Word
 from kube_gaplint.model.environment import Environment
 from kube_gaplint.model.setting import Absent, Link, Origin, Set, Setting, Unknown
@@ -128,18 +128,13 @@ def text_of(pieces: list[Piece], origin: Origin, *, template: bool = True) -> Se
         known.append(piece.value)
     text = "".join(known)
     reason = placeholder(text) if template else ""
-    return Unknown(reason, origin, prefix=_before_placeholder(text)) if reason else Set(text, origin)
+    return Unknown(reason, origin, prefix=before_placeholder(text)) if reason else Set(text, origin)
 
 
 def _too_long(pieces: list[Piece]) -> bool:
     """Chains of references (`A=$(B)$(B)`, `B=$(C)$(C)` …) double with every link."""
     total = sum(len(piece.value) for piece in pieces if isinstance(piece.value, str))
     return total > max(_LONGEST, 2 * (pieces[-1].end - pieces[0].start))
-
-
-def _before_placeholder(text: str) -> str:
-    match = re.search(r"[$<{%@]", text)
-    return text[: match.start()] if match else ""
 
 
 def word_of(part: Part, environment: Environment) -> Word:
