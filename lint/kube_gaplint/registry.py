@@ -106,11 +106,15 @@ def for_view(view: type, codes: frozenset[str]) -> list[Rule]:
 
 
 def _near(text: str) -> list[str]:
-    import difflib
-
-    wanted = text.upper()
     families = sorted({row.family for row in rules()})
     codes = [row.code for row in rules()]
     names = [row.name for row in rules()]
-    near = difflib.get_close_matches(wanted, codes + families, n=3, cutoff=0.7)
-    return near + difflib.get_close_matches(text.lower(), names, n=3, cutoff=0.6)
+    return _closest(text.upper(), codes + families, 0.7) + _closest(text.lower(), names, 0.6)
+
+
+def _closest(text: str, known: Sequence[str], least: float) -> list[str]:
+    """The three closest of the known words; of equally close ones, the first in order."""
+    from difflib import SequenceMatcher
+
+    scored = [(-SequenceMatcher(None, text, word).ratio(), word) for word in known]
+    return [word for score, word in sorted(scored)[:3] if -score >= least]

@@ -225,13 +225,13 @@ def test_diff_changes_nothing_and_exits_with_1(folder: Path) -> None:
 
 
 def test_fix_then_report_what_remains(folder: Path) -> None:
-    done = gaplint("--fix", folder=folder)
+    done = gaplint("--fix", "--select", "SLURM001", folder=folder)
     assert done.returncode == 0
     assert done.stderr == b"gaplint: 1 finding fixed in 1 file.\n"
     assert done.stdout.startswith(b"No gaps found in 1 workload, 1 file.\n")
     fixed = SCRIPT.replace("srun", "srun --kill-on-bad-exit=1 --wait=60")
     assert (folder / "train.sbatch").read_text() == fixed
-    again = gaplint("--fix", "-q", folder=folder)
+    again = gaplint("--fix", "-q", "--select", "SLURM001", folder=folder)
     assert (again.returncode, again.stdout, again.stderr) == (0, b"", b"")
     assert (folder / "train.sbatch").read_text() == fixed
 

@@ -219,6 +219,10 @@ class FrameworkFacts:
     signal_save: Switch | None = None
     exit_after: tuple[Amount, ...] = ()
     samples_per_step: tuple[str, ...] = ()
+    samples_vary: tuple[str, ...] = ()
+    """Options that change the batch size during the run: samples and steps then do not compare."""
+    old_releases: tuple[str, ...] = ()
+    """Options that only releases before the row's defaults have: with one of them, defaults are not known."""
     extra: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     extra_defaults: Mapping[str, str] = field(default_factory=dict)
     calls: tuple[str, ...] = ()
@@ -327,6 +331,8 @@ _MEGATRON = FrameworkFacts(
     signal_save=Switch(("exit-signal-handler",), note="SIGTERM ends the run without a checkpoint"),
     exit_after=(Amount(("exit-duration-in-mins",), "minutes"),),
     samples_per_step=("global-batch-size",),
+    samples_vary=("rampup-batch-size",),
+    old_releases=("checkpoint-activations", "checkpoint-num-layers"),
     extra=_MEGATRON_EXTRA,
 )  # fmt: skip
 

@@ -216,6 +216,22 @@ TRAINING_OPTIONS = frozenset({
 # Options that only programs which measure a finished model have (EleutherAI's lm-evaluation-harness and its forks).
 EVALUATION_OPTIONS = frozenset({"model-args", "num-fewshot", "bootstrap-iters", "fewshot-as-multiturn"})
 
+# Options that, when they are on, keep a training program from training (Megatron-LM and its forks).
+EVALUATION_SWITCHES = frozenset({"eval-only", "skip-train", "evaluate-only"})
+
+# Patterns of scripts that try something out and do not train, and folders that hold nothing else.
+TRIAL_SCRIPTS = (
+    "test_*.py",
+    "*_test.py",
+    "gpu-test*",
+    "gpu_test*",
+    "test-gpu*",
+    "bench_*.py",
+    "*_bench.py",
+    "bench.py",
+)
+TRIAL_FOLDERS = frozenset({"bench", "benches", "benchmark", "benchmarks", "micro-benchmark", "micro-benchmarks"})
+
 # Words of a workload's name that make it a measurement, whatever program it runs.
 BENCHMARK_NAMES = frozenset({"bench", "benchmark", "benchmarks", "benchmarking", "ubench"})
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from itertools import pairwise
 
 from kube_gaplint.facts import accelerators as devices
@@ -13,6 +14,7 @@ from kube_gaplint.facts.purposes import Meaning
 from kube_gaplint.launch.processes import DISTRIBUTED
 from kube_gaplint.model.command import Command
 from kube_gaplint.model.setting import Set, Unknown
+from kube_gaplint.model.training import TrainingProcess
 from kube_gaplint.model.workload import Classified, Container, Role, Workload
 
 _MOST_WORDS = 200
@@ -23,7 +25,11 @@ _SHELL_NOISE = frozenset({"echo", "printf", "export", "cd", "mkdir", "set", "ls"
 
 @dataclass(frozen=True, slots=True)
 class _Hint:
-    """One sign of a purpose. `strength`: 3 the program itself, 2 its launcher or framework, 1 an image, 0 a name."""
+    """One sign of a purpose.
+
+    `strength`: 4 what outdoes a program's name, 3 the program itself, 2 its launcher or framework, 1 an image, 0 a
+    name.
+    """
 
     meaning: Meaning
     reason: str
@@ -154,6 +160,9 @@ def _texts(command: Command) -> list[str]:
 
 
 def _of_processes(workload: Workload) -> Iterator[_Hint]:
+    trials = [_trial(process) for process in workload.processes]
+    if trials and all(trials):
+        yield from (trial for trial in trials[:1] if trial is not None)
     for process in workload.processes:
         if process.framework is not None:
             yield _Hint("training", f"{process.framework.title} runs in it", 2)
@@ -168,6 +177,22 @@ def _of_processes(workload: Workload) -> Iterator[_Hint]:
         for occurrence in process.options.occurrences:
             if occurrence.name.lstrip("-+").replace("_", "-").lower() in purposes.TRAINING_OPTIONS:
                 yield _Hint("training", f"its option {occurrence.name}", 2)
+
+
+def _trial(process: TrainingProcess) -> _Hint | None:
+    """What shows that a program looks like a training and is none: it only evaluates, or it tries something out."""
+    for occurrence in process.options.occurrences:
+        name = occurrence.name.lstrip("-+").replace("_", "-").lower()
+        if name in purposes.EVALUATION_SWITCHES:
+            value = occurrence.value
+            if occurrence.bare or (isinstance(value, Set) and value.value.strip().lower() not in {"false", "0", "no"}):
+                return _Hint("evaluation", f"its option {occurrence.name}", 4)
+    *folders, name = process.program.split("/")
+    if purposes.TRIAL_FOLDERS.intersection(folder.lower() for folder in folders):
+        return _Hint("benchmark", f"it runs {process.program}", 4)
+    if any(fnmatchcase(name.lower(), pattern) for pattern in purposes.TRIAL_SCRIPTS):
+        return _Hint("smoke", f"it runs {name}", 4)
+    return None
 
 
 _ENDING_KINDS = frozenset({"Job", "CronJob", "JobSet", "RayJob", "Pod", "Workflow", "CronWorkflow", "sbatch"})
@@ -214,7 +239,7 @@ def _python_program(texts: list[str]) -> str:
 def _decide(hints: list[_Hint]) -> _Hint | None:
     """The strongest hint. A training program beats what runs beside it (a preflight NCCL test, `nvidia-smi`)."""
     order: tuple[Meaning, ...] = ("training", "benchmark", "inference", "evaluation", "interactive", "smoke")
-    for strength in (3, 2, 1, 0):
+    for strength in (4, 3, 2, 1, 0):
         found = [hint for hint in hints if hint.strength == strength]
         strong = [hint for hint in found if hint.meaning != "smoke"]
         for meaning in order:

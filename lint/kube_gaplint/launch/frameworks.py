@@ -668,6 +668,9 @@ class _Reader:
             return given
         if facts is None:
             return look.missing(())
+        old = look.given(facts.old_releases) if facts.old_releases else None
+        if old is not None:
+            return Unknown(f"--{old[0]} is of an older {facts.title}, whose default is another", old[1].origin)
         timeout = facts.timeout
         missing = look.missing([key for amount in timeout.amounts for key in amount.keys])
         if isinstance(missing, Unknown):
@@ -715,6 +718,11 @@ class _Reader:
         keys = self.facts.samples_per_step if self.facts is not None else CONVENTIONS.samples_per_step
         if not keys:
             return self.look.missing(())
+        varies = (
+            self.look.given(self.facts.samples_vary) if self.facts is not None and self.facts.samples_vary else None
+        )
+        if varies is not None:
+            return Unknown(f"--{varies[0]} changes the batch size during the run", varies[1].origin)
         value = self._amount((Amount(keys, "samples"),))
         return mapped(value, lambda found: found.amount)
 

@@ -13,7 +13,8 @@ from kube_gaplint.rule import Context, rule
 
 LONGEST_SECONDS = 4 * 3600.0
 LARGEST_SHARE = 0.10
-SHORT_RUN_STEPS = 1_000
+SHORT_RUN_STEPS = 5_000
+"""Runs of fewer steps are often over within hours: a long interval in them is worth a hint alone."""
 
 
 @rule(
@@ -29,7 +30,8 @@ def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
     ## What it flags
     An interval as long as the run or longer, so that nothing is saved before the end (error). An interval beyond 10 %
     of the run; or, where the time of a step is known or declared, beyond 4 hours or 4 times the Young/Daly optimum;
-    or saving on a signal alone (warning). Runs of up to 200 steps are smoke tests and left alone.
+    or saving on a signal alone (warning; info for a share of a run of up to 5,000 steps whose pace is not known). Runs
+    of up to 200 steps are smoke tests and left alone.
 
     ## Why it hurts
     A failure costs half an interval on every GPU. BLOOM lost 7.3 hours of 384 GPUs to one dead GPU that came just
@@ -103,17 +105,19 @@ def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
     if interval.origin.via == "default":
         shown += " (the default)"
     if share is not None and share >= 1.0:
-        message = f"{shown}: the run ends after {pace.total_shown}, before the first save"
+        first = "with the first save" if share == 1.0 else "before the first save"
+        message = f"{shown}: the run ends after {pace.total_shown}, {first}"
         yield _gap(process, interval, message, "never", Severity.ERROR)
         return
     seconds = pace.seconds(interval.value)
     if seconds is not None:
         yield from _by_time(process, context, interval, seconds, shown)
-    elif share is not None and share > LARGEST_SHARE and (steps is None or steps > SHORT_RUN_STEPS):
+    elif share is not None and share > LARGEST_SHARE:
         if interval.value.unit == "epochs" and process.workload.multi_node is not True:
             return  # a few epochs on one node: the time of an epoch decides, and it is not known
         message = f"{shown} are {share:.0%} of the run of {pace.total_shown}"
-        yield _gap(process, interval, message, "share")
+        short = steps is not None and steps <= SHORT_RUN_STEPS
+        yield _gap(process, interval, message, "share", Severity.INFO if short else Severity.WARNING)
 
 
 def _by_time(

@@ -8,6 +8,10 @@ from kube_gaplint.model.setting import Absent, Origin, Set
 from kube_gaplint.model.training import TrainingProcess
 from kube_gaplint.rule import Context, rule
 
+SHORTEST_DEFAULT = 600.0
+MANY_TIMES = 6
+"""Jobs that may run for fewer timeouts than this have their own limit to end a hang."""
+
 
 @rule(
     code="NCCL003",
@@ -23,7 +27,8 @@ def check(process: TrainingProcess, _context: Context) -> Iterator[Gap]:
     ## What it flags
     Several nodes, and neither the script nor the framework's options set the process-group timeout. Defaults differ:
     10 minutes in torch 2.2+, Megatron-LM and Accelerate; 30 minutes in the Hugging Face Trainer, Lightning, DeepSpeed
-    and Ray Train, whatever torch says. No environment variable sets it. Info where the program is not visible.
+    and Ray Train, whatever torch says. No environment variable sets it. Info where the program is not visible; jobs
+    whose own time limit is below six timeouts are left alone.
 
     ## Why it hurts
     The timeout is what ends a hang: until it expires, every GPU waits. Too short is as bad: MegaScale saw jobs on more
@@ -93,6 +98,10 @@ def check(process: TrainingProcess, _context: Context) -> Iterator[Gap]:
     if process.workload.multi_node is not True or not process.collective or process.uses_torch_surely_not:
         return
     timeout = process.settings.timeout
+    limit = process.workload.deadline_seconds
+    seconds = timeout.value if isinstance(timeout, Set) else SHORTEST_DEFAULT
+    if isinstance(limit, Set) and limit.value <= MANY_TIMES * seconds:
+        return  # the job's own time limit ends a hang about as soon as a timeout would
     if isinstance(timeout, Set) and timeout.origin.via == "default":
         yield _gap(process, timeout.origin, timeout.value, Severity.WARNING)
     elif isinstance(timeout, Absent):

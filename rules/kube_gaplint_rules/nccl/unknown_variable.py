@@ -152,6 +152,8 @@ def _what_holds(
     if row is not None and row.note:
         return (), f"{lead}: {row.note}"
     if meant is not None:
+        if any(meant.name in process.environment for process in workload.processes):
+            return (), f"{lead}: {meant.name} is set as well, and that is what counts"
         default = f", {meant.default}" if meant.default.isdecimal() else ""
         return (), f"{lead}: {meant.name} keeps its default{default}"
     return (), lead

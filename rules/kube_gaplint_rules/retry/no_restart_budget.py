@@ -144,7 +144,10 @@ def _zero(workload: Workload, layer: RestartLayer) -> tuple[Severity, str] | Non
     if layer.owner == "RayJob":
         return _of_ray(workload, layer)
     if loses_nodes(workload):
-        return Severity.WARNING, "no policy restarts the job when a pod is lost: only a crashed container starts again"
+        return (
+            Severity.WARNING,
+            "no policy restarts the whole job when a pod fails or is lost: its ranks come back one by one, if at all",
+        )
     backoff = workload.fields["spec.runPolicy.backoffLimit"]
     unset = isinstance(backoff, Set) and not backoff.origin.written
     if layer.owner == "mpi-operator" and unset and restart_policies(workload).get("Launcher") == "Never":

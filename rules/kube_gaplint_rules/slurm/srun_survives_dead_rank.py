@@ -85,7 +85,8 @@ def _gap(batch: Batch, step: Step, no_wait: bool) -> Gap:
     return Gap(
         step.origin,
         f"srun has no {missing}: Slurm's defaults leave the other tasks running when one dies",
-        f"a dead rank leaves {size(batch.workload)} waiting" + (f", {hour} for each hour" if hour else ""),
+        f"a dead rank leaves {size(batch.workload)} waiting until something else times out"
+        + (f", {hour} for each hour" if hour else ""),
         detail="kill-on-bad-exit",
         fix=Fix(f"add {' '.join(words)}", (AddOption(step.origin, words),), safe=True),
     )
