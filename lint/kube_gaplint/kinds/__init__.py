@@ -94,7 +94,7 @@ class Model:
 def build(bundle: Bundle, profile: Profile, user_kinds: Sequence[UserKind] = ()) -> Model:
     """The typed views over everything in a bundle. `user_kinds` are kinds from the configuration."""
     from kube_gaplint.kinds.finish import finish
-    from kube_gaplint.kinds.node_table import file_views, link
+    from kube_gaplint.kinds.node_table import file_views, inner_batches, link
     from kube_gaplint.kinds.surroundings import Around
 
     model = Model()
@@ -102,8 +102,9 @@ def build(bundle: Bundle, profile: Profile, user_kinds: Sequence[UserKind] = ())
     shown = {(one.group, one.kind): one for one in user_kinds}
     of_objects = ((view, item) for item in bundle.objects for view in views_of(item, bundle, profile, shown))
     of_files = ((view, None) for view in file_views(bundle, profile))
+    of_scripts = ((view, None) for view in inner_batches(model.workloads, bundle, profile))
     run_by: dict[int, list[Workload]] = {}
-    for view, item in chain(of_objects, of_files):
+    for view, item in chain(of_objects, of_files, of_scripts):
         if isinstance(view, Workload):
             finish(view, profile)
             view.surroundings = around.of(view, item)

@@ -84,7 +84,7 @@ def hosts(value: str) -> int | None:
             continue
         for piece in found.group(1).split(","):
             low, _, high = piece.partition("-")
-            if not low.isdigit() or (high and not high.isdigit()):
+            if not low.isdecimal() or (high and not high.isdecimal()):
                 return None
             total += int(high or low) - int(low) + 1
     return total or None
@@ -133,7 +133,7 @@ def seconds(value: Setting[str]) -> Setting[float]:
         return Absent(value.origin)
     days, dash, rest = text.partition("-")
     parts = (rest if dash else text).split(":")
-    if not all(part.isdigit() and len(part) < 9 for part in parts) or len(parts) > 3 or (dash and not days.isdigit()):
+    if not all(part.isdecimal() and len(part) < 9 for part in parts) or len(parts) > 3 or (dash and not days.isdecimal()):
         return Unknown(f"{text!r} is no time", value.origin)
     numbers = [int(part) for part in parts]
     if dash:
@@ -154,7 +154,7 @@ def array_length(value: str) -> tuple[int, int | None] | None:
             return None
         low, high, step = int(found.group(1)), int(found.group(2) or found.group(1)), int(found.group(3) or 1)
         total += max(0, (high - low) // max(step, 1) + 1)
-    return total, int(limit) if limit.isdigit() else None
+    return total, int(limit) if limit.isdecimal() else None
 
 
 def allocation(directives: list[Directive], home: Origin, *, reads_size: bool) -> Allocation:

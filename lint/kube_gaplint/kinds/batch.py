@@ -8,17 +8,19 @@ variables in a login shell and relies on it, and what a sourced file does opens 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
 from kube_gaplint.bundle.bundle import Bundle, ScriptFile
 from kube_gaplint.bundle.objects import KubeObject
+from kube_gaplint.facts import sbatch
 from kube_gaplint.kinds import slurm_conf, steps, values
 from kube_gaplint.kinds.allocation import Allocation, allocation, array_length, slurm_variables
 from kube_gaplint.kinds.context import Context
 from kube_gaplint.kinds.sbatch_header import Header, is_batch, read_header
+from kube_gaplint.launch.options import parse_launcher
 from kube_gaplint.launch.shell import read_script
-from kube_gaplint.model.command import Command, Script
+from kube_gaplint.model.command import Command, Heredoc, Script
 from kube_gaplint.model.environment import Environment
 from kube_gaplint.model.profile import Profile
 from kube_gaplint.model.setting import Absent, Link, Origin, Set, Setting, Unknown
@@ -56,6 +58,8 @@ class BatchScript:
     namespace: str = ""
     files: Callable[[str], PlacedText | None] = field(default=lambda _path: None)
     chain: tuple[Link, ...] = ()
+    given: tuple[Directive, ...] = ()
+    """Options of the `sbatch` that submits it, where that is seen: they win over the script's own."""
 
 
 def of_file(script: ScriptFile, bundle: Bundle) -> BatchScript:
@@ -82,6 +86,41 @@ def in_config_map(item: KubeObject, bundle: Bundle, profile: Profile) -> Iterato
                 lambda path: texts.get(path.rpartition("/")[2]),
                 part.chain,
             )
+
+
+def inside(
+    scripts: Iterable[Script], commands: Iterable[Command], outer: Subject, files: Callable[[str], PlacedText | None]
+) -> Iterator[BatchScript]:
+    """The batch scripts that scripts hold as here-documents: `sbatch <<EOF`, `cat > job.sbatch <<EOF`."""
+    found = [heredoc for script in scripts for heredoc in script.heredocs if is_batch(heredoc.text.text)]
+    if not found:
+        return
+    submitting = [command for command in commands if command.name == "sbatch"]
+    for heredoc in {heredoc.text.place(0, 0): heredoc for heredoc in reversed(found)}.values():  # a loop: once
+        given = [_given(command) for command in submitting if _submits(command, heredoc)]
+        if any(options is None for options in given):
+            continue
+        name = heredoc.target.rpartition("/")[2] or outer.name
+        path = heredoc.text.place(0, 0).source.path
+        first = next((options for options in given if options), ())
+        yield BatchScript(heredoc.text, name, path, outer.namespace, files, given=first)
+
+
+def _submits(command: Command, heredoc: Heredoc) -> bool:
+    if command.stdin is heredoc:
+        return True
+    target = heredoc.target_word
+    return target is not None and any(word.pieces == target.pieces for word in command.words[1:])
+
+
+def _given(command: Command) -> tuple[Directive, ...] | None:
+    """The options of an `sbatch` as directives; None where some are not seen."""
+    options = parse_launcher(command.words[1:], Origin(command.place), steps.srun_spec("sbatch")).options
+    if options.open_because:
+        return None
+    return tuple(
+        Directive(sbatch.canonical(one.name), one.value, one.word.place, command.place) for one in options.occurrences
+    )
 
 
 def adapt_script(
@@ -127,6 +166,8 @@ class _Reading:
         self.header: Header = read_header(script.text)
         assert self.header.place is not None
         self.home = Origin(self.header.place, chain=script.chain)
+        self.header.components[0].extend(script.given)
+        self.header.directives.extend(script.given)
         self.directives = [directive for directive in self.header.components[0] if directive.in_force]
         self.options: dict[str, Setting[str]] = {directive.name: directive.value for directive in self.directives}
         text = script.text.text

@@ -14,6 +14,7 @@ from kube_gaplint.model.workload import Workload
 if TYPE_CHECKING:
     from kube_gaplint.bundle.bundle import Bundle
     from kube_gaplint.bundle.objects import KubeObject
+    from kube_gaplint.kinds.batch import BatchScript
 
 # API group and kind to the module here that reads it.
 NODE_ADAPTERS: dict[tuple[str, str], str] = {
@@ -154,7 +155,37 @@ def _batch_views(bundle: Bundle, profile: Profile) -> Iterator[Workload]:
     if scripts:
         confs = batch.all_confs(bundle, profile)
         for script in scripts:
+            workload = batch.adapt_script(script, bundle, profile, confs)
+            if workload.batch is None or workload.batch.directives:  # else a script that only submits others
+                yield workload
+            for inner in _inside(workload):
+                yield batch.adapt_script(inner, bundle, profile, confs)
+
+
+def inner_batches(workloads: Iterable[Workload], bundle: Bundle, profile: Profile) -> Iterator[Workload]:
+    """Batch scripts that stand as here-documents in the scripts of containers."""
+    scripts = [script for workload in workloads if workload.batch is None for script in _inside(workload)]
+    if scripts:
+        from kube_gaplint.kinds import batch
+
+        confs = batch.all_confs(bundle, profile)
+        for script in scripts:
             yield batch.adapt_script(script, bundle, profile, confs)
+
+
+def _inside(workload: Workload) -> Iterator[BatchScript]:
+    for role in workload.roles:
+        for container in (*role.pod.init_containers, *role.pod.containers):
+            if any(script.heredocs for script in container.scripts):
+                from kube_gaplint.kinds.batch import inside
+
+                files = container.exposed.get("files")
+                yield from inside(
+                    container.scripts,
+                    container.commands,
+                    workload.subject,
+                    files if callable(files) else (lambda _path: None),
+                )
 
 
 def link(views: Iterable[object]) -> None:

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from kube_gaplint.facts import sbatch
+from kube_gaplint.launch.shell_text import HOLE
 from kube_gaplint.model.setting import Origin, Set, Setting, Unknown
 from kube_gaplint.model.slurm import Directive
 from kube_gaplint.text.source import Place, PlacedText
@@ -258,7 +259,7 @@ def _stray(script: PlacedText, token: _Token, line: Place, problem: str) -> Dire
 
 
 def _value(text: str, place: Place) -> Setting[str]:
-    reason = placeholder(text)
+    reason = "the script that submits it fills it in" if HOLE in text else placeholder(text)
     if not reason and re.search(r"\$[A-Za-z_{]", text):
         reason = "a variable, which sbatch does not expand here"
     return Unknown(reason, Origin(place)) if reason else Set(text, Origin(place))

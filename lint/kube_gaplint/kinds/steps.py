@@ -27,14 +27,14 @@ _DEEPEST = 3
 
 
 @cache
-def srun_spec() -> OptionSpec:
-    """How srun reads its words."""
-    options = sbatch.options("srun").values()
+def srun_spec(tool: sbatch.Tool = "srun") -> OptionSpec:
+    """How srun (or sbatch) reads its words."""
+    options = sbatch.options(tool).values()
     return OptionSpec(
         flags=frozenset(option.name for option in options if option.takes == "no"),
         valued={option.name: 1 for option in options if option.takes == "yes"},
         optional=frozenset(option.name for option in options if option.takes == "optional"),
-        short={letter: option.name for letter, option in sbatch.short_options("srun").items()},
+        short={letter: option.name for letter, option in sbatch.short_options(tool).items()},
         abbreviations=True,
         overrides=False,
         ends_at_positional=True,
