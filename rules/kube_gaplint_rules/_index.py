@@ -400,6 +400,15 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str], ...] = (
         "A setting for failures stands where the API server drops it, or is misspelt: it looks set and does nothing.",
     ),
     (
+        "RETRY018",
+        "static-rendezvous-restart",
+        "warning",
+        "TrainingProcess",
+        "kube_gaplint_rules.retry.static_rendezvous_restart",
+        "core",
+        "torchrun is to restart its workers, but the rendezvous does not let the other nodes take part.",
+    ),
+    (
         "SLURM001",
         "srun-survives-dead-rank",
         "warning",
