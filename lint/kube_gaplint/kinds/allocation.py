@@ -133,7 +133,11 @@ def seconds(value: Setting[str]) -> Setting[float]:
         return Absent(value.origin)
     days, dash, rest = text.partition("-")
     parts = (rest if dash else text).split(":")
-    if not all(part.isdecimal() and len(part) < 9 for part in parts) or len(parts) > 3 or (dash and not days.isdecimal()):
+    if (
+        not all(part.isdecimal() and len(part) < 9 for part in parts)
+        or len(parts) > 3
+        or (dash and not days.isdecimal())
+    ):
         return Unknown(f"{text!r} is no time", value.origin)
     numbers = [int(part) for part in parts]
     if dash:

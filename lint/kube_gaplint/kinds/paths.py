@@ -34,7 +34,7 @@ def follow(part: Part, path: str) -> Part:
             continue
         items = part.items()
         found = part.named(name)
-        if found is None and name.isdigit() and len(name) < 9 and int(name) < len(items):
+        if found is None and name.isdecimal() and len(name) < 9 and int(name) < len(items):
             found = items[int(name)]
         part = Part(None, part.place, part.node, part.chain, part.open_list) if found is None else found
     return part

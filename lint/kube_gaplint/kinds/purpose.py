@@ -188,7 +188,8 @@ def _trial(process: TrainingProcess) -> _Hint | None:
             if occurrence.bare or (isinstance(value, Set) and value.value.strip().lower() not in {"false", "0", "no"}):
                 return _Hint("evaluation", f"its option {occurrence.name}", 4)
     *folders, name = process.program.split("/")
-    if purposes.TRIAL_FOLDERS.intersection(folder.lower() for folder in folders):
+    trial_folder = purposes.TRIAL_FOLDERS.intersection(folder.lower() for folder in folders)
+    if trial_folder and purposes.script(name) != "training":
         return _Hint("benchmark", f"it runs {process.program}", 4)
     if any(fnmatchcase(name.lower(), pattern) for pattern in purposes.TRIAL_SCRIPTS):
         return _Hint("smoke", f"it runs {name}", 4)
@@ -332,7 +333,7 @@ def _holder(roles: list[Role]) -> Classified | None:
                 return None
             if accelerated:
                 short = waits.removeprefix("sleep ").rstrip("s")
-                nap = waits.startswith("sleep ") and short.isdigit() and len(short) < 5 and int(short) <= 3600
+                nap = waits.startswith("sleep ") and short.isdecimal() and len(short) < 5 and int(short) <= 3600
                 reason = f"container {container.name} only runs {waits}"
                 found = Classified("smoke" if nap else "interactive", reason)
     return found

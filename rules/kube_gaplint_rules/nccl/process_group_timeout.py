@@ -3,6 +3,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kube_gaplint.findings import Fix, Gap, Related, Severity
+from kube_gaplint.model.pace import Pace
 from kube_gaplint.model.scale import duration, idle_cost, size
 from kube_gaplint.model.setting import Absent, Origin, Set
 from kube_gaplint.model.training import TrainingProcess
@@ -21,14 +22,14 @@ MANY_TIMES = 6
     evidence=("IL-0128",),
     tier="later",
 )
-def check(process: TrainingProcess, _context: Context) -> Iterator[Gap]:
+def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
     """A multi-node job leaves the collective timeout at its default, so nobody chose how long a hang may last.
 
     ## What it flags
     Several nodes, and neither the script nor the framework's options set the process-group timeout. Defaults differ:
     10 minutes in torch 2.2+, Megatron-LM and Accelerate; 30 minutes in the Hugging Face Trainer, Lightning, DeepSpeed
     and Ray Train, whatever torch says. No environment variable sets it. Info where the program is not visible; jobs
-    whose own time limit is below six timeouts are left alone.
+    whose own time limit is below six timeouts and smoke tests of up to 200 steps are left alone.
 
     ## Why it hurts
     The timeout is what ends a hang: until it expires, every GPU waits. Too short is as bad: MegaScale saw jobs on more
@@ -96,6 +97,8 @@ def check(process: TrainingProcess, _context: Context) -> Iterator[Gap]:
     - https://github.com/pytorch/pytorch/pull/110947 (10 minutes for NCCL since torch 2.2)
     """
     if process.workload.multi_node is not True or not process.collective or process.uses_torch_surely_not:
+        return
+    if Pace.of(process, context.profile).smoke:
         return
     timeout = process.settings.timeout
     limit = process.workload.deadline_seconds

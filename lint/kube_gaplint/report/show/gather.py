@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from kube_gaplint.findings import FileError as ModelFileError
 from kube_gaplint.findings import Summary
+from kube_gaplint.model.manifest import Manifest
 from kube_gaplint.model.slurm import Batch
 from kube_gaplint.model.subject import Subject
 from kube_gaplint.model.training import TrainingProcess
@@ -23,8 +24,8 @@ from kube_gaplint.text.source import Place
 if TYPE_CHECKING:
     from kube_gaplint.bundle.bundle import Unresolved as Missed
 
-_PARTS = (Batch, TrainingProcess)
-"""Views that are shown as parts of their workload."""
+_PARTS = (Batch, TrainingProcess, Manifest)
+"""Views that are shown as parts of their workload, or that show an object once more as it is written."""
 
 
 @dataclass(frozen=True, slots=True)
