@@ -204,12 +204,17 @@ def test_problems_errors_and_references_of_nothing(tmp_path: Path) -> None:
 
 
 def views_that_rules_use() -> set[str]:
-    """Types with a `subject` in the modules of nodes and Slurm: what rules may speak of."""
-    from kube_gaplint.model import nodes, slurm
+    """Types with a subject and a place in the modules of the model: what rules may speak of."""
+    import pkgutil
+    from importlib import import_module
+
+    from kube_gaplint import model
+
+    modules = [import_module(f"kube_gaplint.model.{one.name}") for one in pkgutil.iter_modules(model.__path__)]
 
     return {
         name
-        for module in (nodes, slurm)
+        for module in modules
         for name, one in vars(module).items()
         if isinstance(one, type)
         and one.__module__ == module.__name__
@@ -219,7 +224,19 @@ def views_that_rules_use() -> set[str]:
 
 
 def test_every_view_has_its_facts() -> None:
-    assert views_that_rules_use() - {"Batch"} == {kind.__name__ for kind in TELLERS}
+    within_workloads = {"Workload", "TrainingProcess", "Batch", "Container"}
+    assert views_that_rules_use() - within_workloads == {kind.__name__ for kind in TELLERS}
+
+
+def test_a_runtime_is_no_workload_and_a_workload_no_second_object(tmp_path: Path) -> None:
+    runtime = (
+        "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainingRuntime\nmetadata: {name: house}\n"
+        "spec: {template: {spec: {replicatedJobs: [{name: node, template: {spec: {template: {spec: {containers: "
+        "[{name: node, image: pytorch/pytorch:2.3.1, resources: {limits: {nvidia.com/gpu: 8}}}]}}}}}]}}}\n"
+    )
+    data = data_of(understood(tmp_path, "runtime.yaml", runtime))
+    assert [(view["type"], view["object"]["name"]) for view in data["views"]] == [("Manifest", "house")]
+    assert data_of(sample(tmp_path, "jobset"))["views"] == []
 
 
 @dataclasses.dataclass

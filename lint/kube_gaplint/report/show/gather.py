@@ -24,8 +24,10 @@ from kube_gaplint.text.source import Place
 if TYPE_CHECKING:
     from kube_gaplint.bundle.bundle import Unresolved as Missed
 
-_PARTS = (Batch, TrainingProcess, Manifest)
-"""Views that are shown as parts of their workload, or that show an object once more as it is written."""
+
+def _is_part(view: object) -> bool:
+    """Whether a view is shown as a part of its workload, or is the workload's object once more."""
+    return isinstance(view, Batch | TrainingProcess) or (isinstance(view, Manifest) and bool(view.workloads))
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +72,7 @@ def gather(
     shown = Shown([], [], [], [], [], _counts(summary))
     others = 0
     for view in views:
-        if isinstance(view, _PARTS):
+        if _is_part(view):
             continue
         is_workload = isinstance(view, Workload)
         others += not is_workload

@@ -72,9 +72,8 @@ def _closing(shown: Shown, pen: Pen) -> Iterator[str]:
     """What was read and what was passed over, as after a run of the rules."""
     summary = shown.summary
     files = count(summary.files, "file")
-    parts = [(summary.workloads, "workload"), (summary.views, "object of nodes and clusters")]
-    plurals = {"object of nodes and clusters": "objects of nodes and clusters"}
-    total = " and ".join(count(number, noun, plurals.get(noun, "")) for number, noun in parts if number)
+    parts = [(summary.workloads, "workload"), (summary.views, "other object" if summary.workloads else "object")]
+    total = " and ".join(count(number, noun) for number, noun in parts if number)
     total = f"{total} in {files}"
     if summary.matched != summary.workloads + summary.views:
         yield from pen.text([(f"{summary.matched:,} of {total} shown.", "")])

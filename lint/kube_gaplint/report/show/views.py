@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from kube_gaplint.facts.credentials import without_credentials
-from kube_gaplint.model import nodes, slurm
+from kube_gaplint.model import manifest, nodes, slurm
 from kube_gaplint.model.setting import Absent, Origin, Set, Setting, Unknown
 from kube_gaplint.model.subject import Subject
 from kube_gaplint.report.show.shape import Named, Noted, Object, Plain, Unresolved, View
@@ -193,6 +193,11 @@ def _health_check(check: slurm.HealthCheck, say: _Facts) -> None:
     say.facts.append(named("onFailure", check.reacts))
 
 
+def _manifest(found: manifest.Manifest, say: _Facts) -> None:
+    say.say("what", "training jobs take their pods from it")
+    say.say("version", found.version)
+
+
 Teller: TypeAlias = Callable[[Any, _Facts], None]
 
 TELLERS: dict[type, Teller] = {
@@ -206,4 +211,5 @@ TELLERS: dict[type, Teller] = {
     slurm.SlurmConf: _slurm_conf,
     slurm.SlurmNodeSet: _node_set,
     slurm.HealthCheck: _health_check,
+    manifest.Manifest: _manifest,
 }
