@@ -105,12 +105,15 @@ class AddLine:
     where: Literal["before", "header"] = "before"
 
 
-def give(process: TrainingProcess, name: str, value: str) -> SetVariable | AddOption:
-    """The change that gives a program a variable: by `mpirun -x` where only that reaches it."""
+def give(process: TrainingProcess, name: str, value: str) -> tuple[Change, ...]:
+    """The change that gives a program a variable: by `mpirun -x` where only that reaches it, none where gaplint cannot
+    tell how."""
+    if process.environment.sealed_by:
+        return ()
     mpirun = process.remote_mpirun
     if mpirun is not None:
-        return AddOption(mpirun.origin, ("-x", f"{name}={value}"))
-    return SetVariable(process.environment.home, name, value)
+        return (AddOption(mpirun.origin, ("-x", f"{name}={value}")),)
+    return (SetVariable(process.environment.home, name, value),)
 
 
 Change: TypeAlias = SetVariable | ReplaceValue | SetKey | RenameKey | RemoveEntry | AddOption | AddLine

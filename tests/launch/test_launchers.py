@@ -100,6 +100,28 @@ def test_peels_to_the_program(text: str, kinds: list[str], program: str, form: s
     assert (found.program, found.form, len(found.words)) == (program, form, arguments)
 
 
+@pytest.mark.parametrize(
+    ("text", "given"),
+    [
+        ("docker run -e A=1 --env B=2 --env=C=3 -e OUTER --gpus all img:1 python t.py", {"A": "1", "B": "2", "C": "3"}),
+        ("podman run -e A=x=y -v /a:/a img:1 python t.py", {"A": "x=y"}),
+        ("apptainer exec --env A=1,B=2 img.sif python t.py", {"A": "1", "B": "2", "OUTER": "here"}),
+        ("singularity exec --nv img.sif python t.py", {"OUTER": "here"}),
+        ("docker run -e A=$X img:1 python t.py", {"A": "?"}),
+    ],
+)
+def test_variables_in_a_container(text: str, given: dict[str, str]) -> None:
+    found = peeled(text, environment(OUTER="here") if "-e OUTER" not in text else environment())
+    got = {name: value(found.environment.get(name)) for name in ("A", "B", "C", "OUTER")}
+    assert {name: text for name, text in got.items() if text is not None} == given
+    assert (found.environment.sealed_by != "") is text.startswith(("docker", "podman"))
+
+
+def test_variables_from_a_file() -> None:
+    found = peeled("docker run --env-file site.env img:1 python t.py")
+    assert value(found.environment.get("NCCL_DEBUG")) == "?"
+
+
 def test_every_row_has_a_reader() -> None:
     assert {facts.kind for facts in LAUNCHERS} == set(launchers._READERS)
     assert all(facts.source for facts in LAUNCHERS)

@@ -318,6 +318,9 @@ CONTAINER_RUNNERS: Mapping[str, tuple[tuple[str, ...], str]] = {
 """Programs that start a command inside another container: the subcommands that do so, and the options that take a
 value. The first word that is no option names the image, the rest is the command."""
 
+ISOLATED_RUNNERS = frozenset({"docker", "podman", "podman-hpc", "nerdctl"})
+"""Of these, the ones whose containers get no variables but those that their options name."""
+
 NOT_TRAINING = frozenset(
     """
     : . [ [[ (( test true false echo printf cd pushd popd dirs pwd ls ll cat head tail tee grep egrep sed awk cut tr

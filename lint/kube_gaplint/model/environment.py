@@ -22,6 +22,8 @@ class Environment:
     open_because: str = ""
     names: Mapping[str, Origin] = field(default_factory=dict)
     """Where the names of the variables of a manifest's `env` list stand."""
+    sealed_by: str = ""
+    """The program (`docker`) that lets no variable in but those that its own options name."""
 
     def get(self, *names: str) -> Setting[str]:
         """The value of a variable; of several names (aliases), the first that is not absent."""

@@ -142,7 +142,7 @@ def _unset(process: TrainingProcess, name: str) -> Iterator[Gap]:
         detail="unset",
         severity=severity,
         related=(Related(process.origin, "started here, and nothing on the way sets the variable"),),
-        fix=Fix(f"set {name}=1", (give(process, name, "1"),), safe=True),
+        fix=Fix(f"set {name}=1", give(process, name, "1"), safe=True),
         container=process.container.name,
     )
 

@@ -175,10 +175,10 @@ def _fix(process: TrainingProcess, torch: Release) -> Fix:
     changes: list[Change] = []
     buffer = environment.get(*names_read(BUFFER, torch))
     if (not isinstance(buffer, Set) and torch < ON_BY_DEFAULT) or (isinstance(buffer, Set) and stoi(buffer.value) == 0):
-        changes.append(give(process, names_read(BUFFER, torch)[0], str(RECORDER_BUFFER_SUGGESTED)))
+        changes.extend(give(process, names_read(BUFFER, torch)[0], str(RECORDER_BUFFER_SUGGESTED)))
         row = defaults(torch)
         if row is not None and not row.dump_on_timeout and isinstance(environment.get(DUMP), Absent):
-            changes.append(give(process, DUMP, "1"))
+            changes.extend(give(process, DUMP, "1"))
     mount = next((path for path, _ in durable_mounts(process.container, process.role.pod)), "")
     name = names_read(PREFIX, torch)[0]
     if not mount:
@@ -186,5 +186,5 @@ def _fix(process: TrainingProcess, torch: Release) -> Fix:
             f"record collectives, and let {name} point to a volume that outlives the pod", tuple(changes), safe=True
         )
     if not isinstance(environment.get(*names_read(PREFIX, torch)), Set) or not changes:
-        changes.append(give(process, name, f"{mount.rstrip('/')}/{FILE}"))
+        changes.extend(give(process, name, f"{mount.rstrip('/')}/{FILE}"))
     return Fix(f"record collectives, and dump them to {mount}", tuple(changes), safe=True)

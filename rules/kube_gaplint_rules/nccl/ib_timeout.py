@@ -93,7 +93,7 @@ def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
     default = ib_timeout_default(release or COMMON_RELEASE)
     timeout = process.environment.get(TIMEOUT)
     home = process.environment.home
-    fix = Fix(f"set {TIMEOUT}={RECOMMENDED}", (give(process, TIMEOUT, str(RECOMMENDED)),))
+    fix = Fix(f"set {TIMEOUT}={RECOMMENDED}", give(process, TIMEOUT, str(RECOMMENDED)))
     if isinstance(timeout, Absent) and context.profile.rdma is not False:
         shown = "NCCL's default" if release is None else f"{default}, the default of NCCL {release[0]}.{release[1]}"
         yield Gap(

@@ -38,9 +38,10 @@ def check(workload: Workload, _context: Context) -> Iterator[Gap]:
     or the process cannot start; info outside of training on several GPUs.
 
     ## Why it hurts
-    The value looks right to everybody who reads the manifest. A team set `NCCL_IB_TIMEOUT=60` to bear a flapping link
-    longer: the field has 5 bits, 60 means no limit, and hung transfers never ended (OpenThoughts-Agent, pull request
-    77). The rest follows from the source: no report tells how many runs went over the wrong transport unnoticed.
+    The value looks right to everybody who reads the manifest. A team had `NCCL_IB_TIMEOUT=60` in its scripts: the field
+    has 5 bits, 60 means no limit, and hung transfers never ended until 23 took its place (OpenThoughts-Agent, pull
+    request 77). The rest follows from the source: no report tells how many runs went over the wrong transport
+    unnoticed.
 
     ## Bad
     ```yaml

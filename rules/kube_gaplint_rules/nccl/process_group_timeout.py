@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kube_gaplint.facts.frameworks import PLAIN_TIMEOUT
 from kube_gaplint.findings import Fix, Gap, Related, Severity
 from kube_gaplint.model.pace import Pace
 from kube_gaplint.model.scale import duration, idle_cost, size
@@ -115,6 +116,7 @@ def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
 
 def _gap(process: TrainingProcess, origin: Origin, seconds: float | None, severity: Severity) -> Gap:
     who = process.framework.title if process.framework else "the program"
+    how = process.framework.timeout_option if process.framework else PLAIN_TIMEOUT
     if severity is Severity.INFO:
         message = f"no process-group timeout is visible, and {process.program} is not in the given paths"
     elif seconds is None:
@@ -133,6 +135,6 @@ def _gap(process: TrainingProcess, origin: Origin, seconds: float | None, severi
         detail="default",
         severity=severity,
         related=related,
-        fix=Fix("set the framework's own timeout: longer than the slowest step that only one rank does"),
+        fix=Fix(f"set {how or 'the timeout'}: longer than the slowest step that only one rank does"),
         container=process.container.name,
     )

@@ -12,12 +12,12 @@ from functools import cache
 from importlib import import_module
 from typing import TypeAlias
 
-from kube_gaplint.facts.launchers import CONTAINER_RUNNERS, LAUNCHERS, LauncherFacts
+from kube_gaplint.facts.launchers import CONTAINER_RUNNERS, ISOLATED_RUNNERS, LAUNCHERS, LauncherFacts
 from kube_gaplint.launch.launchers import python
 from kube_gaplint.launch.launchers.base import Call, Files, Form, Layer, matches, no_files
 from kube_gaplint.model.command import Command, Word
 from kube_gaplint.model.environment import Environment
-from kube_gaplint.model.setting import Origin, Setting, Unknown
+from kube_gaplint.model.setting import Origin, Set, Setting, Unknown
 from kube_gaplint.model.training import Launcher, Release
 
 MAX_LAYERS = 12
@@ -165,10 +165,10 @@ def _command(state: _State, files: Files, torch_of: TorchOf) -> Peeled | list[_S
     if facts is not None:
         return _layer(state, facts, words[1:] if facts.starts == "self" else words[taken:], files, torch_of)
     if name in CONTAINER_RUNNERS:
-        inner = _inside_container(words, name)
+        inner = _inside_container(words, name, state.environment)
         if inner is not None:
-            image, rest = inner
-            return [replace(state, words=rest, image=image, depth=state.depth + 1)]
+            depth = state.depth + 1
+            return [replace(state, words=inner.words, image=inner.image, environment=inner.environment, depth=depth)]
     if name.endswith(".py"):
         return _program(state, interpreted=True)
     nested = _nested(state, files)
@@ -322,8 +322,17 @@ def is_launcher(name: str) -> bool:
     return bool(_launchers_of(name))
 
 
-def _inside_container(words: tuple[Word, ...], runner: str) -> tuple[Setting[str], tuple[Word, ...]] | None:
-    """The image and the command of `apptainer exec … image command`; None where they cannot be told apart."""
+@dataclass(frozen=True, slots=True)
+class _Inside:
+    """What `apptainer exec … image command` runs, and in what."""
+
+    image: Setting[str]
+    words: tuple[Word, ...]
+    environment: Environment
+
+
+def _inside_container(words: tuple[Word, ...], runner: str, environment: Environment) -> _Inside | None:
+    """The image and the command of a container that is started; None where they cannot be told apart."""
     at = 1
     subcommands, options = CONTAINER_RUNNERS[runner]
     if subcommands:
@@ -331,14 +340,46 @@ def _inside_container(words: tuple[Word, ...], runner: str) -> tuple[Setting[str
             return None
         at += 1
     valued = options.split()
+    given: list[Word] = []
+    open_because = ""
     while at < len(words):
-        text = words[at].prefix
+        word = words[at]
+        text = word.prefix
         if not text.startswith("-"):
             break
         at += 1
-        if "=" not in text and text in valued:
+        option, equals, _ = text.partition("=")
+        takes_next = not equals and text in valued
+        if option in {"-e", "--env"}:
+            if equals:
+                given.append(word.from_offset(len(option) + 1))
+            elif at < len(words):
+                given.append(words[at])
+        elif option in {"--env-file", "--envs-from"}:
+            open_because = f"{runner} takes variables from a file"
+        if takes_next:
             at += 1
     if at + 1 >= len(words):
         return None
-    image = words[at].setting
-    return image, tuple(words[at + 1 :])
+    isolated = runner in ISOLATED_RUNNERS
+    changes = _given_variables(given, environment, many=not isolated)
+    base = replace(environment, variables={}, sealed_by=runner) if isolated else environment
+    return _Inside(words[at].setting, tuple(words[at + 1 :]), base.over(changes, open_because))
+
+
+def _given_variables(words: list[Word], environment: Environment, *, many: bool) -> dict[str, Setting[str]]:
+    """`-e NAME=value`, `-e NAME` (handed on); several in one word, by commas, where `many`."""
+    out: dict[str, Setting[str]] = {}
+    for word in words:
+        text = word.known
+        if text is None:
+            name, equals, _ = word.prefix.partition("=")
+            if equals and name:
+                value = word.setting
+                out[name] = Unknown(value.reason if isinstance(value, Unknown) else "", Origin(word.place))
+            continue
+        for pair in text.split(",") if many else (text,):
+            name, equals, value_text = pair.partition("=")
+            if name:
+                out[name] = Set(value_text, Origin(word.place)) if equals else environment.get(name)
+    return out
