@@ -163,6 +163,17 @@ def test_a_variable_is_changed_where_the_finding_shows_it() -> None:
     assert fixed(other) == text.replace("value: '0'}]", "value: '0'}, {name: B, value: '1'}]")
 
 
+@pytest.mark.parametrize("written", ["yes", "0", "true"])
+def test_a_variable_becomes_a_text(written: str) -> None:
+    """Kubernetes refuses a bool or a number as the value of a variable."""
+    text = f"- name: c\n  env:\n  - name: A\n    value: {written}\n"
+    file = File(text)
+    home = file.origin(0)
+    wanted = text.replace(f"value: {written}", 'value: "1"')
+    assert fixed(finding(SetVariable(home, "A", "1"), origin=file.origin(0, "env", 0, "value"))) == wanted
+    assert fixed(finding(SetVariable(home, "A", "1"))) == wanted
+
+
 def test_fixes_that_contradict_one_another() -> None:
     file = File(POD)
     home = file.origin("spec", "containers", 0)

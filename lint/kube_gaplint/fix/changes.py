@@ -224,7 +224,7 @@ def _at_its_place(name: str, value: str, finding: Finding, desk: Desk) -> Draft 
         item = _variable_item(tree, node)
         if item is None or item[1].text != name or not isinstance(node, Scalar):
             return None
-        return _replaced(file, tree, node, value)
+        return _replaced(file, tree, node, value, as_text=True)
     try:
         file, span = _span(finding.origin, desk)
     except Refused:
@@ -252,7 +252,7 @@ def _in_container(file: OpenFile, tree: Tree, container: Mapping, values: dict[s
         if not isinstance(scalar, Scalar):
             raise Refused(f"{name} takes its value from elsewhere")
         if scalar.text != value:
-            drafts.append(_replaced(file, tree, scalar, value))
+            drafts.append(_replaced(file, tree, scalar, value, as_text=True))
     if not missing:
         return drafts or [Draft(file, ())]
     if isinstance(items, Sequence) and items.items:
@@ -339,11 +339,12 @@ def _plain(value: object) -> object:
     return value
 
 
-def _replaced(file: OpenFile, tree: Tree, node: Scalar, text: str) -> Draft:
-    """A scalar with another text. What is a number, a bool or a null stays something that is no text."""
-    value: object = text if isinstance(node.value, str) else resolve_plain(text)
+def _replaced(file: OpenFile, tree: Tree, node: Scalar, text: str, *, as_text: bool = False) -> Draft:
+    """A scalar with another text. What is a number, a bool or a null stays something that is no text, unless Kubernetes
+    takes nothing but text there (`as_text`)."""
+    value: object = text if as_text or isinstance(node.value, str) else resolve_plain(text)
     edits = replace_scalar(tree, node, value)
-    return _made(file, tree, edits, lambda expected: expected.replace(node, text))
+    return _made(file, tree, edits, lambda expected: expected.replace(node, text, as_text=as_text))
 
 
 def _scalar_or_text(origin: Origin, desk: Desk) -> tuple[OpenFile, Tree, Node] | None:

@@ -63,12 +63,13 @@ class Expected:
 
     # Changes. Each takes a node of the document as it was.
 
-    def replace(self, node: Scalar, text: str) -> None:
-        """Another text in place of a scalar; a text stays a text, anything else is read as Kubernetes does."""
+    def replace(self, node: Scalar, text: str, *, as_text: bool = False) -> None:
+        """Another text in place of a scalar; a text stays a text, anything else is read as Kubernetes does, unless it
+        is to become one."""
         leaf = self._copies[id(node)]
         assert isinstance(leaf, _Leaf)
         leaf.text = text
-        leaf.value = text if isinstance(leaf.value, str) else resolve_plain(text)
+        leaf.value = text if as_text or isinstance(leaf.value, str) else resolve_plain(text)
 
     def edit_text(self, node: Scalar, start: int, end: int, text: str) -> None:
         """Another text in place of a part of a scalar's text."""
