@@ -87,3 +87,10 @@ def test_products_with_nvlink(name: str) -> None:
 )  # fmt: skip
 def test_products_without_or_in_doubt(name: str) -> None:
     assert not has_nvlink(name)
+
+
+def test_a_bare_chip_shows_it_with_a_whole_board() -> None:
+    assert [has_nvlink("h100", gpus) for gpus in (0, 4, 8)] == [False, False, True]
+    assert has_nvlink("nvidia-a100", 8)
+    assert not has_nvlink("NVIDIA-H100-PCIe", 8)
+    assert not has_nvlink("l40s", 8)

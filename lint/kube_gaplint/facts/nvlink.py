@@ -33,8 +33,16 @@ MACHINES: tuple[str, ...] = (
 _KNOWN = re.compile("|".join(f"(?:{pattern})" for pattern in (*PRODUCTS, *MACHINES)))
 
 
+_CHIPS = re.compile(r"(nvidia[-_.]|gpu[-_.:])?(v100|a100|a800|h100|h200|h800|h20|b200|b300)([-_.]?\d+gb)?")
+WHOLE_BOARD = 8
+"""GPUs in one pod: a node with so many of these chips is an HGX board, or close to one."""
+
+
 @lru_cache(maxsize=1024)
-def has_nvlink(name: str) -> bool:
-    """Whether a product or machine type surely joins its GPUs by NVLink."""
+def has_nvlink(name: str, gpus: int = 0) -> bool:
+    """Whether a product or machine type surely joins its GPUs by NVLink. A bare chip does where a pod takes a board of
+    eight."""
     text = name.strip().lower()
-    return len(text) <= 100 and _KNOWN.fullmatch(text) is not None
+    if len(text) > 100:
+        return False
+    return _KNOWN.fullmatch(text) is not None or (gpus >= WHOLE_BOARD and _CHIPS.fullmatch(text) is not None)

@@ -324,16 +324,17 @@ class TrainingProcess:
     @property
     def nvlink_evidence(self) -> Origin | None:
         """What shows that NVLink joins the GPUs of a node: a product or machine type that nodes are chosen by."""
-        pod = self.role.pod
+        pod, each = self.role.pod, self.workload.accelerators_per_node
+        gpus = each.value if isinstance(each, Set) else 0
         for label in pod.node_selector.values():
-            if isinstance(label, Set) and has_nvlink(label.value):
+            if isinstance(label, Set) and has_nvlink(label.value, gpus):
                 return label.origin
         for term in affinity(pod).nodes:
             values = term.values.value if isinstance(term.values, Set) else ()
-            if term.required and term.operator == "In" and values and all(map(has_nvlink, values)):
+            if term.required and term.operator == "In" and values and all(has_nvlink(one, gpus) for one in values):
                 return term.origin
         for accelerator in self.container.accelerators:
-            if has_nvlink(accelerator.resource.rpartition("/")[2]):
+            if has_nvlink(accelerator.resource.rpartition("/")[2], gpus):
                 return accelerator.origin
         return None
 
