@@ -391,6 +391,15 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str], ...] = (
         "The script ends with 0 though training failed: the failure counts as success, and nothing is retried.",
     ),
     (
+        "RETRY016",
+        "retry-budget-below-expected-failures",
+        "warning",
+        "Workload",
+        "kube_gaplint_rules.retry.retry_budget_below_expected_failures",
+        "core",
+        "The restart budget is smaller than the number of failures to expect over the planned run.",
+    ),
+    (
         "RETRY017",
         "setting-in-wrong-place",
         "error",

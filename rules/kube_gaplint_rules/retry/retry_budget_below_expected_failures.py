@@ -1,0 +1,137 @@
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from kube_gaplint.findings import Fix, Gap, Related, ReplaceValue, Severity
+from kube_gaplint.model.budget import failure_layers, failures_over_the_run
+from kube_gaplint.model.retry import disruptions_are_ignored
+from kube_gaplint.model.scale import duration, node_count
+from kube_gaplint.model.setting import Set
+from kube_gaplint.model.workload import RestartLayer, Workload
+from kube_gaplint.rule import Context, rule
+
+ENOUGH_WITH_RULE = 10
+"""With disruptions left uncounted, a budget of this size stands for faults of the job itself."""
+DAY = 86_400.0
+
+
+@rule(
+    code="RETRY016",
+    name="retry-budget-below-expected-failures",
+    view=Workload,
+    severity=Severity.WARNING,
+    evidence=("meta-llama3-405b", "meta-rsc-reliability", "opt-175b"),
+    evidence_kind="facts",
+)
+def check(workload: Workload, context: Context) -> Iterator[Gap]:
+    """The restart budget is smaller than the number of failures to expect over the planned run.
+
+    ## What it flags
+    A budget through all layers (backoffLimit, maxRestarts, maxRetry, max_failures, torchrun's restarts) below nodes ×
+    days × failures per 1,000 node-days. The length of the run must be known: `gaplint.dev/run-days` on the object,
+    `run_days` in the profile, a batch script's time limit, or an `activeDeadlineSeconds` of a day or more. The rate is
+    5 where the profile declares none.
+
+    ## Why it hurts
+    The published rates are close to one another: Llama 3 lost its job 3.8 times per 1,000 node-days, BLOOM 3.0, Meta's
+    RSC-1 cluster 6.5. 128 nodes that run for a month meet about 19 failures; a budget of 3 is used up in the first
+    week, and the rest of the month waits for a person. OPT-175B took around 90 restarts on 124 to 128 nodes.
+
+    ## Bad
+    ```yaml
+    apiVersion: jobset.x-k8s.io/v1alpha2
+    kind: JobSet
+    metadata:
+      name: llm
+      annotations: {gaplint.dev/run-days: "30"}
+    spec:
+      failurePolicy: {maxRestarts: 3}
+      replicatedJobs:
+      - name: node
+        template:
+          spec:
+            parallelism: 128
+            completions: 128
+            backoffLimit: 0
+            template:
+              spec:
+                restartPolicy: Never
+                containers:
+                - name: trainer
+                  image: nvcr.io/nvidia/pytorch:24.05-py3
+                  command: [torchrun, --nnodes=128, --nproc-per-node=8, train.py]
+                  resources: {limits: {nvidia.com/gpu: 8}}
+    ```
+
+    ## Good
+    ```yaml
+    apiVersion: jobset.x-k8s.io/v1alpha2
+    kind: JobSet
+    metadata:
+      name: llm
+      annotations: {gaplint.dev/run-days: "30"}
+    spec:
+      failurePolicy: {maxRestarts: 40}
+      replicatedJobs:
+      - name: node
+        template:
+          spec:
+            parallelism: 128
+            completions: 128
+            backoffLimit: 0
+            template:
+              spec:
+                restartPolicy: Never
+                containers:
+                - name: trainer
+                  image: nvcr.io/nvidia/pytorch:24.05-py3
+                  command: [torchrun, --nnodes=128, --nproc-per-node=8, train.py]
+                  resources: {limits: {nvidia.com/gpu: 8}}
+    ```
+
+    ## When to keep it
+    Where the run is cut into shorter jobs, or the cluster fails less often: declare the length or the rate.
+
+    ## Fix safety
+    Unsafe: a larger budget also lets a broken program try more often.
+
+    ## References
+    - https://arxiv.org/abs/2407.21783 (section 3.3.4)
+    - https://arxiv.org/abs/2410.21680
+    - https://github.com/facebookresearch/metaseq/tree/main/projects/OPT/chronicles
+    """
+    budget, days, nodes = workload.restart_budget, workload.run_days, node_count(workload)
+    expected = failures_over_the_run(workload, context.profile)
+    if not workload.trains or expected is None or not isinstance(budget, Set) or not isinstance(days, Set):
+        return
+    if budget.value == 0 or budget.value >= expected:
+        return
+    if disruptions_are_ignored(workload) and budget.value >= ENOUGH_WITH_RULE:
+        return
+    layer = _written(workload)
+    origin = budget.origin if layer is None or not isinstance(layer.budget, Set) else layer.budget.origin
+    proposed = math.ceil(2 * expected)
+    rate = context.profile.failures_per_1000_node_days
+    changes = (ReplaceValue(origin, str(proposed)),) if layer is not None and origin.written else ()
+    yield Gap(
+        origin,
+        f"{_restarts(budget.value)}, but {nodes:,} nodes × {days.value:g} days × {rate:g} per 1,000 node-days make "
+        f"{expected:.0f} failures",
+        f"the budget is used up after about {duration(DAY * days.value * (budget.value + 1) / expected)}, and then "
+        "somebody has to start the run again",
+        detail="below expected failures",
+        related=() if days.origin.via == "default" else (Related(days.origin, "the length of the run"),),
+        fix=Fix(f"allow about twice as many restarts as failures are expected: {proposed}", changes),
+    )
+
+
+def _restarts(number: int) -> str:
+    return "only one restart is allowed" if number == 1 else f"only {number} restarts are allowed"
+
+
+def _written(workload: Workload) -> RestartLayer | None:
+    """The layer whose number should grow: the outermost that restarts something, best one that the manifest writes."""
+    layers = [layer for layer in failure_layers(workload) if isinstance(layer.budget, Set) and layer.budget.value > 0]
+    written = [layer for layer in layers if isinstance(layer.budget, Set) and layer.budget.origin.written]
+    return next(iter(written), None) or next(iter(layers), None)
