@@ -135,7 +135,7 @@ def _jobs(conf: SlurmConf, context: Context) -> Iterator[Gap]:
 def _nodes(conf: SlurmConf) -> Iterator[Gap]:
     back = conf.get("returntoservice")
     if isinstance(back, Set) and back.value == "2" and back.origin.via != "injected":
-        checked = not isinstance(conf.get("healthcheckprogram"), Absent)
+        checked = isinstance(conf.get("healthcheckprogram"), Set)
         yield Gap(
             back.origin,
             "ReturnToService=2: a node that went down for any reason comes back by itself",
