@@ -58,10 +58,14 @@ class SetVariable:
 
 @dataclass(frozen=True, slots=True)
 class ReplaceValue:
-    """Replace a scalar or a word by another text; quoting follows what stands there."""
+    """Replace a scalar or a word by another text; quoting follows what stands there.
+
+    `raw`: in a script, the text is put as it is (a comment, a whole line).
+    """
 
     origin: Origin
     text: str
+    raw: bool = False
 
 
 @dataclass(frozen=True, slots=True)

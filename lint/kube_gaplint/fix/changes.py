@@ -370,7 +370,7 @@ def _replace_value(change: ReplaceValue, desk: Desk) -> Draft:
     script = Script.around(file, span)
     if script.scalar is not None and script.tree is not None and script.scalar.span == span:
         return _replaced(file, script.tree, script.scalar, change.text)
-    return script.replace(span, shlex.quote(change.text))
+    return script.replace(span, change.text if change.raw else shlex.quote(change.text))
 
 
 def _rename(change: RenameKey, desk: Desk) -> Draft:

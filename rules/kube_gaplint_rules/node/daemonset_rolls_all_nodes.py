@@ -81,7 +81,7 @@ def check(daemon: NodeDaemon, _context: Context) -> Iterator[Gap]:
             "a version that breaks one kind of node breaks all of them, and every run on them, within minutes",
             detail="maxUnavailable",
             related=_related(daemon),
-            fix=Fix("roll it node by node: maxUnavailable: 1", (ReplaceValue(most.origin, "1"),)),
+            fix=Fix("roll it a few nodes at a time: maxUnavailable: 10%", (ReplaceValue(most.origin, "10%"),)),
         )
     if daemon.image_floats and isinstance(daemon.image, Set):
         yield Gap(

@@ -112,7 +112,7 @@ def _fix(batch: Batch, ignored: list[Directive]) -> Fix:
         return Fix(title, tuple(_moved(batch, ignored)), safe={one.name for one in ignored} <= HARMLESS)
     if first.is_comment:
         options = first.line.text.partition("SBATCH")[2]
-        change = ReplaceValue(Origin(first.line), f"#SBATCH{options}")
+        change = ReplaceValue(Origin(first.line), f"#SBATCH{options}", raw=True)
         return Fix("write #SBATCH without a blank, in the first column", (change,), safe=first.name in HARMLESS)
     return Fix(f"give --{first.name} to srun, and take the line out")
 
@@ -123,4 +123,4 @@ def _moved(batch: Batch, ignored: list[Directive]) -> Iterator[Change]:
         if one.line.span.start not in seen:
             seen.add(one.line.span.start)
             yield AddLine(Origin(batch.header), one.line.text.rstrip(), "header")
-            yield ReplaceValue(Origin(one.line), f"#{one.line.text}")
+            yield ReplaceValue(Origin(one.line), f"#{one.line.text}", raw=True)

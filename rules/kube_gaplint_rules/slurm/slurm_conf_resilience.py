@@ -201,7 +201,7 @@ def _number(setting: Setting[str]) -> float | None:
 def _fix(setting: Setting[str], line: str) -> Fix:
     changes: tuple[Change, ...] = ()
     if isinstance(setting, Set) and "=" in setting.origin.place.text:
-        changes = (ReplaceValue(_bare(setting.origin), line),)
+        changes = (ReplaceValue(_bare(setting.origin), line, raw=True),)
     return Fix(f"set {line}", changes)
 
 
