@@ -307,7 +307,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str], ...] = (
         "NodePool",
         "kube_gaplint_rules.node.nodepool_consolidates",
         "core",
-        "Karpenter takes GPU nodes away that look underused, and evicts the training pods on them.",
+        "The autoscaler takes GPU nodes away that look underused or costly, and evicts the training pods on them.",
     ),
     (
         "NODE005",

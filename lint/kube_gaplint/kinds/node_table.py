@@ -36,6 +36,7 @@ NODE_ADAPTERS: dict[tuple[str, str], str] = {
     ("container.cnrm.cloud.google.com", "ContainerCluster"): "gke",
     ("container.gcp.upbound.io", "NodePool"): "gke",
     ("container.gcp.upbound.io", "Cluster"): "gke",
+    ("cloud.google.com", "ComputeClass"): "compute_class",
     ("containerservice.azure.com", "ManagedCluster"): "aks",
     ("containerservice.azure.upbound.io", "KubernetesCluster"): "aks",
     ("infrastructure.cluster.x-k8s.io", "AzureManagedControlPlane"): "aks",

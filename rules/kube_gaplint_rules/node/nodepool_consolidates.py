@@ -19,7 +19,7 @@ HARMLESS = frozenset({"WhenEmpty", "Never"})
     evidence=("karpenter-consolidation",),
 )
 def check(pool: NodePool, _context: Context) -> Iterator[Gap]:
-    """Karpenter takes GPU nodes away that look underused, and evicts the training pods on them.
+    """The autoscaler takes GPU nodes away that look underused or costly, and evicts the training pods on them.
 
     ## What it flags
     A NodePool for GPU machines whose `consolidationPolicy` is `WhenEmptyOrUnderutilized`, written or by default,
@@ -69,6 +69,16 @@ def check(pool: NodePool, _context: Context) -> Iterator[Gap]:
     - https://karpenter.sh/docs/concepts/disruption/#consolidation
     - https://github.com/dynamical-org/reformatters/pull/945
     """
+    moves = pool.fields.get("activeMigration.optimizeRulePriority")
+    if pool.gpus.answer == "yes" and isinstance(moves, Set) and moves.value == "true":
+        yield Gap(
+            moves.origin,
+            f"optimizeRulePriority lets GKE move running pods of GPU class {pool.name} to nodes of a higher priority",
+            "a run is evicted when a reservation or a cheaper machine becomes free",
+            detail="migration",
+            related=() if pool.gpus.origin is None else (Related(pool.gpus.origin, pool.gpus.reason),),
+            fix=Fix("leave running pods where they are: optimizeRulePriority: false", _value(moves, "false")),
+        )
     policy = pool.fields.get("consolidationPolicy")
     if pool.gpus.answer == "no" or not isinstance(policy, Set) or policy.value in HARMLESS:
         return
@@ -92,7 +102,8 @@ def check(pool: NodePool, _context: Context) -> Iterator[Gap]:
 
 
 def _fix(policy: Set[str]) -> Fix:
-    title = "consolidate empty nodes alone: consolidationPolicy: WhenEmpty"
-    if policy.origin.written:
-        return Fix(title, (ReplaceValue(policy.origin, "WhenEmpty"),))
-    return Fix(title)
+    return Fix("consolidate empty nodes alone: consolidationPolicy: WhenEmpty", _value(policy, "WhenEmpty"))
+
+
+def _value(setting: Set[str], text: str) -> tuple[ReplaceValue, ...]:
+    return (ReplaceValue(setting.origin, text),) if setting.origin.written else ()
