@@ -190,3 +190,8 @@ def test_any_text_is_read(pieces: list[str]) -> None:
         assert found.origin is not None
         span = found.origin.place.span
         assert 0 <= span.start <= span.end <= len(text)
+
+
+def test_the_soperator_chart_brings_a_health_check_of_its_own() -> None:
+    found = only(SlurmConf, "slurmNodes: {login: {size: 1}}\nslurmConfig: {messageTimeout: 60}\n")
+    assert value(found.get("healthcheckinterval")) == "120"

@@ -51,6 +51,9 @@ _SOPERATOR = {
 }
 """What Soperator writes into slurm.conf itself (k8s.md B2)."""
 
+_SOPERATOR_CHART = {"healthcheckprogram": "/opt/slurm_scripts/hc_program.sh", "healthcheckinterval": "120"}
+"""What the template of the chart slurm-cluster writes into every SlurmCluster."""
+
 _SOPERATOR_FIELDS = {
     "messageTimeout": "messagetimeout",
     "prolog": "prolog",
@@ -185,10 +188,16 @@ def slinky(spec: Part, subject: Subject, origin: Origin, key: str = "extraConf")
     return SlurmConf(subject, extra.origin if extra.present else origin, values, whole and not mapped.unknown, "slinky")
 
 
-def soperator(spec: Part, subject: Subject) -> SlurmConf:
-    """Soperator's SlurmCluster: what it writes itself, its typed fields, then `customSlurmConfig` over both."""
+def soperator(spec: Part, subject: Subject, *, chart: bool = False) -> SlurmConf:
+    """Soperator's SlurmCluster: what it writes itself, its typed fields, then `customSlurmConfig` over both.
+
+    `chart`: these are values of its Helm chart, whose template brings a health check of its own.
+    """
     written = Origin(spec.place, "injected", "Soperator", spec.chain, spec.node)
     values: dict[str, Setting[str]] = {key: Set(value, written) for key, value in _SOPERATOR.items()}
+    if chart:
+        template = Origin(spec.place, "injected", "the chart's template", spec.chain, spec.node)
+        values.update({key: Set(value, template) for key, value in _SOPERATOR_CHART.items()})
     typed = spec.at("slurmConfig")
     for name, key in _SOPERATOR_FIELDS.items():
         part = typed.at(name)

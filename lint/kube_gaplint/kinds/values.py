@@ -193,7 +193,7 @@ def _slinky(root: Part, subject: Subject) -> Iterator[object]:
 
 
 def _soperator(root: Part, subject: Subject) -> Iterator[object]:
-    yield slurm_conf.soperator(root, subject)
+    yield slurm_conf.soperator(root, subject, chart=True)
 
 
 def _soperator_node_sets(root: Part, subject: Subject) -> Iterator[object]:

@@ -17,7 +17,7 @@ EXIT_OPTIONS = (
 """Names that programs of no known framework give to such an option."""
 SMALL_LOSS = 600.0
 """Seconds between saves up to which the end of the time limit costs little."""
-SHORT_JOB = 1800.0
+SHORT_JOB = 3600.0
 """Seconds of time limit up to which the whole job is a small loss."""
 
 
@@ -34,7 +34,7 @@ def check(batch: Batch, context: Context) -> Iterator[Gap]:
     ## What it flags
     A training job with `--time` but neither `--signal` nor an option by which the program itself saves and leaves in
     time (Megatron's `--exit-duration-in-mins`, NeMo's `max_time_per_run`, Lightning's `max_time`). Info where the limit
-    is half an hour or less. Quiet where the program saves every 10 minutes or more often.
+    is an hour or less. Quiet where the program saves every 10 minutes or more often.
 
     ## Why it hurts
     At the limit Slurm sends SIGTERM to the steps, and SIGKILL after `KillWait`, 30 seconds by default: too short for a
