@@ -391,6 +391,15 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str], ...] = (
         "The script ends with 0 though training failed: the failure counts as success, and nothing is retried.",
     ),
     (
+        "RETRY005",
+        "survivors-hold-gpus",
+        "warning",
+        "Workload",
+        "kube_gaplint_rules.retry.survivors_hold_gpus",
+        "core",
+        "When the job has failed or ended, its other pods keep running and hold their GPUs.",
+    ),
+    (
         "RETRY016",
         "retry-budget-below-expected-failures",
         "warning",

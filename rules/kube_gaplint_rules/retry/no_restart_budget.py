@@ -148,7 +148,7 @@ def _zero(workload: Workload, layer: RestartLayer) -> tuple[Severity, str] | Non
             Severity.WARNING,
             "no policy restarts the whole job when a pod fails or is lost: its ranks come back one by one, if at all",
         )
-    backoff = workload.fields["spec.runPolicy.backoffLimit"]
+    backoff = workload.fields.get("spec.runPolicy.backoffLimit")
     unset = isinstance(backoff, Set) and not backoff.origin.written
     if layer.owner == "mpi-operator" and unset and restart_policies(workload).get("Launcher") == "Never":
         return (
