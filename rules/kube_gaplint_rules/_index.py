@@ -400,6 +400,15 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str], ...] = (
         "When the job has failed or ended, its other pods keep running and hold their GPUs.",
     ),
     (
+        "RETRY006",
+        "unbounded-retries",
+        "warning",
+        "Workload",
+        "kube_gaplint_rules.retry.unbounded_retries",
+        "core",
+        "Retries have no bound, so that a job which always fails restarts for ever and holds its GPUs.",
+    ),
+    (
         "RETRY016",
         "retry-budget-below-expected-failures",
         "warning",

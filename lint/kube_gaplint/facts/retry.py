@@ -12,6 +12,9 @@ from typing import Any
 DISRUPTION = "DisruptionTarget"
 """The condition of pods that are evicted, preempted, drained, or deleted with their node."""
 
+MANY = 100
+"""Budgets above this one are taken for no bound at all."""
+
 PLENTY = 1000
 """From this budget on, retries do not run out by disruptions."""
 

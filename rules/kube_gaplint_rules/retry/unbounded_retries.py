@@ -1,0 +1,149 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kube_gaplint.facts.retry import MANY
+from kube_gaplint.findings import Change, Fix, Gap, SetKey, Severity
+from kube_gaplint.model.budget import failures_over_the_run, proposed_budget
+from kube_gaplint.model.retry import failure_rules, pod_failure_policy
+from kube_gaplint.model.scale import size
+from kube_gaplint.model.setting import Absent, Origin, Set
+from kube_gaplint.model.workload import UNBOUNDED, RestartLayer, Workload
+from kube_gaplint.rule import Context, rule
+
+_BY_NATURE = frozenset({
+    "Deployment", "StatefulSet", "ReplicaSet", "LeaderWorkerSet", "RayCluster", "RayService", "kubelet", "Kueue",
+    "Slurm", "Argo Workflow", "AppWrapper",
+})  # fmt: skip
+"""Owners whose restarts are no setting of this object, or that keep pods alive as their very purpose."""
+
+
+@rule(
+    code="RETRY006",
+    name="unbounded-retries",
+    view=Workload,
+    severity=Severity.WARNING,
+    evidence=("kubeflow-1589", "marin-4339"),
+)
+def check(workload: Workload, context: Context) -> Iterator[Gap]:
+    """Retries have no bound, so that a job which always fails restarts for ever and holds its GPUs.
+
+    ## What it flags
+    A Kubeflow job with restartPolicy OnFailure or Always (OnFailure is PyTorchJob's default) without
+    `runPolicy.backoffLimit`: there is no limit then. A `backoffLimit`, `maxRestarts`, `maxRetry` or `--max-restarts`
+    above 100. Quiet where a deadline ends the job, where a FailJob or FailJobSet rule ends it for errors that a retry
+    does not mend, and where the number is within three times the failures to expect.
+
+    ## Why it hurts
+    A worker of a PyTorchJob with a bug in its code restarted without end and held its GPUs, because nobody had set
+    runPolicy.backoffLimit. Marin retried a job that was out of memory up to 10,000 times: the same error, each time.
+
+    ## Bad
+    ```yaml
+    apiVersion: kubeflow.org/v1
+    kind: PyTorchJob
+    metadata: {name: encoder}
+    spec:
+      elasticPolicy: {rdzvBackend: c10d, minReplicas: 4, maxReplicas: 4, maxRestarts: 5}
+      pytorchReplicaSpecs:
+        Worker:
+          replicas: 4
+          restartPolicy: OnFailure
+          template:
+            spec:
+              containers:
+              - name: pytorch
+                image: nvcr.io/nvidia/pytorch:24.05-py3
+                command: [torchrun, train.py]
+                resources: {limits: {nvidia.com/gpu: 8}}
+    ```
+
+    ## Good
+    ```yaml
+    apiVersion: kubeflow.org/v1
+    kind: PyTorchJob
+    metadata: {name: encoder}
+    spec:
+      runPolicy: {backoffLimit: 20}
+      elasticPolicy: {rdzvBackend: c10d, minReplicas: 4, maxReplicas: 4, maxRestarts: 5}
+      pytorchReplicaSpecs:
+        Worker:
+          replicas: 4
+          restartPolicy: OnFailure
+          template:
+            spec:
+              containers:
+              - name: pytorch
+                image: nvcr.io/nvidia/pytorch:24.05-py3
+                command: [torchrun, train.py]
+                resources: {limits: {nvidia.com/gpu: 8}}
+    ```
+
+    ## When to keep it
+    On a very large job whose failures really are that many: declare the length of the run (`gaplint.dev/run-days`), or
+    add a rule that ends the job for exit codes of configuration errors.
+
+    ## Fix safety
+    Unsafe: a number that is too small ends a healthy run.
+
+    ## References
+    - https://github.com/kubeflow/trainer/issues/1589
+    - https://github.com/marin-community/marin/pull/4339
+    """
+    if not workload.trains or workload.batch is not None or not isinstance(workload.deadline_seconds, Absent):
+        return
+    if _ends_for_errors(workload) or _in_place(workload):
+        return
+    expected = failures_over_the_run(workload, context.profile)
+    for layer in workload.restarts:
+        if layer.owner in _BY_NATURE or "failure" not in layer.on or not isinstance(layer.budget, Set):
+            continue
+        number = layer.budget.value
+        if number <= MANY or (number < UNBOUNDED and expected is not None and number <= 3 * expected):
+            continue
+        proposed = proposed_budget(workload, context.profile)
+        title = f"allow a number that covers the faults to expect, such as {proposed}"
+        yield Gap(
+            _place(workload, layer),
+            _message(layer, number),
+            f"a program that fails at its start does so again and again, and {size(workload)} are held meanwhile",
+            detail=f"{layer.owner} retries",
+            fix=Fix(title, _changes(workload, layer, proposed)),
+        )
+        return
+
+
+def _ends_for_errors(workload: Workload) -> bool:
+    """A rule ends the job for exit codes or reasons that a retry does not mend."""
+    actions = [rule.action for role in workload.roles for rule in pod_failure_policy(role) or () if rule.exit_operator]
+    actions += [rule.action for rule in failure_rules(workload)]
+    ends = ("FailJob", "FailIndex", "FailJobSet")
+    return any(not isinstance(action, Set) or action.value in ends for action in actions)
+
+
+def _in_place(workload: Workload) -> bool:
+    """JobSet's webhook wants backoffLimit 2147483647 for restarts in place."""
+    strategy = workload.fields.get("spec.failurePolicy.restartStrategy")
+    return isinstance(strategy, Set) and strategy.value == "InPlaceRestart"
+
+
+def _place(workload: Workload, layer: RestartLayer) -> Origin:
+    assert isinstance(layer.budget, Set)
+    limit = workload.fields.get("spec.runPolicy.backoffLimit")
+    if layer.budget.value == UNBOUNDED and isinstance(limit, Absent):
+        return limit.origin
+    return layer.budget.origin
+
+
+def _message(layer: RestartLayer, number: int) -> str:
+    if number >= UNBOUNDED:
+        policy = layer.note.partition(":")[0] or f"{layer.owner} retries"
+        return f"{policy} without a backoffLimit: there is no limit to the restarts"
+    return f"{layer.owner} may restart it {number:,} times, and no rule ends it for errors that a retry does not mend"
+
+
+def _changes(workload: Workload, layer: RestartLayer, number: int) -> tuple[Change, ...]:
+    if layer.owner != "training operator":
+        return ()
+    whole = Origin(workload.origin.place, node=workload.origin.node)
+    return (SetKey(whole, ("spec", "runPolicy", "backoffLimit"), number),)
