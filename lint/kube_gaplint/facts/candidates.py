@@ -40,7 +40,7 @@ EVIDENCE_KINDS = frozenset(
     {
         "PodDisruptionBudget", "LimitRange", "PriorityClass", "StorageClass", "NodeHealthCheck", "Profile",
         "MutatingAdmissionPolicy", "MaintenanceConfiguration", "Policy", "Sidecar", "PeerAuthentication",
-        "IstioOperator", "ProvisioningRequest", "ClusterAutoscaler", "MachineAutoscaler",
+        "IstioOperator", "ProvisioningRequest", "ClusterAutoscaler", "MachineAutoscaler", "KubeletConfiguration",
     }
 )  # fmt: skip
 """Kinds that say something about a judged object without being named by it: read when there is one."""

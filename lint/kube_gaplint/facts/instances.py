@@ -115,6 +115,53 @@ def category(name: str) -> Machine | None:
     return None if found is None else Machine("aws", found)
 
 
+GPUS_OF_A_BOARD = 8
+"""Accelerators of the usual training node: an HGX or OAM board."""
+
+# Accelerators of a machine type: a fixed number, or what a group of the pattern says.
+_COUNTS: tuple[tuple[str, int], ...] = (
+    (r"(p3\.8xlarge|p5en?\.24xlarge|g(4dn|5|6|6e)\.(12|24)xlarge|g5g\.(16xlarge|metal)|p6e-gb\d+\.\w+)", 4),
+    (r"(p2|p3|g3s?|g4dn|g4ad|g5g?|g6e?|gr6|g7e?)\.(2xlarge|4xlarge|xlarge)", 1),
+    (r"g(5|6|6e|4ad|r6)\.(8|16)xlarge", 1),
+    (r"(p3\.16xlarge|p3dn\.24xlarge|p4de?\.24xlarge|p5(e|en)?\.48xlarge|p6-\w+\.48xlarge|g\w+\.(48xlarge|metal))", 8),
+    (r"trn1n?\.32xlarge|trn2u?\.48xlarge", 16),
+    (r"trn1\.2xlarge|trn2\.3xlarge", 1),
+    (r"dl1\.24xlarge", 8),
+    (r"standard_nc24ads_a100_v4|standard_nc40ads_h100_v5|standard_nc6s_v3", 1),
+    (r"standard_nc48ads_a100_v4|standard_nc80adis_h100_v5|standard_nc12s_v3", 2),
+    (r"standard_nc96ads_a100_v4|standard_nc24r?s_v3|standard_nd128isr_\w+", 4),
+    (r"standard_nd(40|96)\w*", 8),
+)  # fmt: skip
+_COUNTS_BY_NAME: tuple[str, ...] = (
+    r"a[2-4]x?-(?:highgpu|megagpu|ultragpu|edgegpu|maxgpu)-(\d+)g(?:-\w+)?",
+    r"(?:vm|bm)\.gpu[\w.-]*\.(\d+)",
+    r"g[bd]-(\d+)x[\w-]+",
+    r"gpu_(\d+)x_\w+",
+)
+"""Names that tell the number themselves: `a2-highgpu-4g`, `BM.GPU.H100.8`, `gd-8xh100ib-i128`, `gpu_8x_h100_sxm`."""
+_FIXED = tuple((re.compile(pattern), count) for pattern, count in _COUNTS)
+_TOLD = tuple(re.compile(pattern) for pattern in _COUNTS_BY_NAME)
+
+WHOLE_BY_PRODUCT = re.compile(r"(nvidia-)?gb[23]00(-\w+)*")
+"""GPU products that come four to a node, as labels name them (NVIDIA GB200 NVL72: two superchips a compute tray)."""
+
+
+@lru_cache(maxsize=1024)
+def devices_of(name: str) -> int | None:
+    """How many accelerators a machine type carries; None for a name that is not known."""
+    text = name.strip().lower()
+    if len(text) > 100:
+        return None
+    for pattern, count in _FIXED:
+        if pattern.fullmatch(text):
+            return count
+    for pattern in _TOLD:
+        match = pattern.fullmatch(text)
+        if match is not None:
+            return int(match[1])
+    return None
+
+
 class NodeKey(NamedTuple):
     """A label, taint or resource key that marks nodes with accelerators.
 

@@ -34,6 +34,18 @@ NODE_HEALTH_KINDS = (
     ("slurm.nebius.ai", "ActiveCheck"), ("machine.openshift.io", "MachineHealthCheck"),
 )  # fmt: skip
 
+AUTOPILOT: dict[tuple[str, str], tuple[tuple[str, ...], ...]] = {
+    ("container.cnrm.cloud.google.com", "ContainerCluster"): (("spec", "enableAutopilot"),),
+    ("container.gcp.upbound.io", "Cluster"): (("spec", "forProvider", "enableAutopilot"),),
+}
+"""Where a cluster is declared as GKE Autopilot, which gives requests to pods that have none."""
+
+SINGLE_PROCESS_KILL: dict[tuple[str, str], tuple[tuple[str, ...], ...]] = {
+    ("kubelet.config.k8s.io", "KubeletConfiguration"): (("singleProcessOOMKill",),),
+    ("machineconfiguration.openshift.io", "KubeletConfig"): (("spec", "kubeletConfig", "singleProcessOOMKill"),),
+}
+"""Where the kubelet is told to kill one process instead of the container (Kubernetes 1.32 and later)."""
+
 
 def matches(name: str, patterns: tuple[str, ...]) -> bool:
     return any(fnmatchcase(name, pattern) for pattern in patterns)

@@ -60,6 +60,8 @@ class Around:
     profile: Profile
     _autoscalers: dict[Autoscaler, Evidence] = field(default_factory=dict)
     _node_health: Evidence | None = None
+    _fills_requests: Evidence | None = None
+    _single_process_kill: Evidence | None = None
     _mesh_kinds: list[KubeObject] = field(default_factory=list)
     _selectors: dict[tuple[str, str], list[KubeObject]] = field(default_factory=dict)
     _reclaim: dict[str, Setting[str]] = field(default_factory=dict)
@@ -90,6 +92,12 @@ class Around:
             self._node_health = Evidence(what, origin)
         if key in facts.MESH_KINDS:
             self._mesh_kinds.append(item)
+        for path in facts.AUTOPILOT.get(key, ()):
+            if _is_true(item, path):
+                self._fills_requests = Evidence(f"GKE Autopilot ({what})", origin)
+        for path in facts.SINGLE_PROCESS_KILL.get(key, ()):
+            if _is_true(item, path):
+                self._single_process_kill = Evidence(what, origin)
         if item.is_a("apps", "Deployment", "DaemonSet"):
             self._by_image(item, what)
         elif item.is_a("policy", "PodDisruptionBudget"):
@@ -145,6 +153,8 @@ class Around:
             priorities=tuple(self._priorities(workload, near)),
             services=tuple(_service(item, roles) for item, roles in selected if item.kind == "Service"),
             limits=tuple(self._limits(namespace)),
+            fills_requests=self._fills_requests,
+            single_process_kill=self._single_process_kill,
             namespace_labels=self._namespace_labels(namespace, near),
             reclaim_policies=self._reclaim,
         )
@@ -234,6 +244,11 @@ class Around:
             for limit in Part.of(item.node).at("spec", "limits").items():
                 if limit.text("type") == "Container":
                     yield LimitDefaults(limit.texts("default"), limit.texts("defaultRequest"), limit.origin)
+
+
+def _is_true(item: KubeObject, path: tuple[str, ...]) -> bool:
+    value = Part.of(item.node).boolean(*path)
+    return isinstance(value, Set) and value.value
 
 
 def _matches(item: KubeObject, labels: Mapping[str, str]) -> bool:

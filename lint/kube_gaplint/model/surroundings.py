@@ -79,6 +79,10 @@ class Surroundings:
     priorities: tuple[Priority, ...] = ()
     services: tuple[NetworkService, ...] = ()
     limits: tuple[LimitDefaults, ...] = ()
+    fills_requests: Evidence | None = None
+    """What gives requests to pods that have none: GKE Autopilot, a VerticalPodAutoscaler that names the workload."""
+    single_process_kill: Evidence | None = None
+    """The kubelet is told to kill the process that ran out of memory alone (`singleProcessOOMKill`)."""
     namespace_labels: Mapping[str, Setting[str]] = field(default_factory=dict)
     reclaim_policies: Mapping[str, Setting[str]] = field(default_factory=dict)
     """By StorageClass name, for the classes in the paths."""

@@ -3,6 +3,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kube_gaplint.findings import Fix, Gap, Severity
+from kube_gaplint.model.resources import data_workers
 from kube_gaplint.model.setting import Absent, Set
 from kube_gaplint.model.storage import volume_at
 from kube_gaplint.model.workload import Container, Role, Workload
@@ -101,13 +102,8 @@ def _needs_memory(workload: Workload, container: Container) -> str:
         return ""
     if count.value > 1:
         return f"{count.value} GPUs"
-    for process in workload.processes:
-        workers = process.settings.extra.get("data-workers")
-        if process.container is not container or not isinstance(workers, Set) or not workers.origin.written:
-            continue
-        if workers.value.isdecimal() and int(workers.value) > 0:
-            return f"{workers.value} data-loader workers"
-    return ""
+    workers = data_workers(workload, container)
+    return "" if workers is None else f"{workers.value} data-loader workers"
 
 
 def _surely_none(role: Role, container: Container) -> bool:

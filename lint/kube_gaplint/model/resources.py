@@ -1,0 +1,126 @@
+"""What a container asks of its node: requests and limits as they are in force, and whether a pod has a node alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kube_gaplint.facts.instances import GPUS_OF_A_BOARD, WHOLE_BY_PRODUCT, devices_of
+from kube_gaplint.facts.resources import AUTOPILOT_CLASSES, COMPUTE_CLASS
+from kube_gaplint.model.pod import affinity
+from kube_gaplint.model.profile import Profile
+from kube_gaplint.model.setting import Absent, Set, Setting, Unknown
+from kube_gaplint.model.workload import Container, Pod, Role, Workload
+
+WORDS = {"memory": "memory", "cpu": "CPU", "ephemeral-storage": "ephemeral storage"}
+"""The resources that a container should ask for, and what they are called."""
+
+
+def request(resource: str, container: Container, pod: Pod, workload: Workload) -> Setting[str]:
+    """The amount that the scheduler keeps for a container.
+
+    The API copies a limit into a missing request; after that the pod's own resources, a LimitRange of the namespace and
+    GKE Autopilot give one. `Absent`: surely nothing does.
+    """
+    own = _written(resource, container, pod, ("requests", "limits"))
+    if not isinstance(own, Absent):
+        return own
+    for limits in workload.surroundings.limits:
+        for table in (limits.requests, limits.defaults):
+            found = table.get(resource)
+            if found is not None and not isinstance(found, Absent):
+                return found
+    filler = workload.surroundings.fills_requests
+    if filler is not None:
+        return Unknown(f"{filler.what} gives requests to pods without", filler.origin)
+    if _on_autopilot(pod):
+        return Unknown("GKE Autopilot gives requests to pods without", pod.origin)
+    return own
+
+
+def limit(resource: str, container: Container, pod: Pod, workload: Workload) -> Setting[str]:
+    """The most that a container may use; `Absent` where surely nothing bounds it."""
+    own = _written(resource, container, pod, ("limits",))
+    if isinstance(own, Absent):
+        found = workload.surroundings.default_limit(resource)
+        return own if found is None else found
+    return own
+
+
+def _written(resource: str, container: Container, pod: Pod, sections: tuple[str, ...]) -> Setting[str]:
+    for fields in (container.fields, pod.fields):
+        for section in sections:
+            found = fields.get(f"resources.{section}.{resource}")
+            if found is not None and not isinstance(found, Absent):
+                return found
+    if pod.overrides_unknown:
+        return Unknown(pod.overrides_unknown, pod.origin)
+    return Absent(container.origin)
+
+
+def _on_autopilot(pod: Pod) -> bool:
+    chosen = pod.node_selector.get(COMPUTE_CLASS)
+    return isinstance(chosen, Set) and chosen.value.lower() in AUTOPILOT_CLASSES
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A container with GPUs, and which of memory, CPU and ephemeral storage it surely asks for not."""
+
+    role: Role
+    container: Container
+    devices: int
+    missing: tuple[str, ...]
+    alone: bool
+    """Its pod surely takes all accelerators of a node."""
+
+    @property
+    def shared_without_memory(self) -> bool:
+        """It shares a node and asks for no memory: the gap that its other missing requests are told with."""
+        return not self.alone and "memory" in self.missing
+
+
+def asked(workload: Workload, profile: Profile) -> list[Asked]:
+    """The containers of a training job that have a known number of accelerators."""
+    if not workload.trains or workload.batch is not None:
+        return []
+    found = []
+    for role, container in workload.containers():
+        count = container.accelerator_count
+        if isinstance(count, Set) and count.value > 0:
+            missing = tuple(name for name in WORDS if isinstance(request(name, container, role.pod, workload), Absent))
+            found.append(Asked(role, container, count.value, missing, takes_whole_node(role.pod, profile)))
+    return found
+
+
+def takes_whole_node(pod: Pod, profile: Profile) -> bool:
+    """Whether the pod's accelerators are all that a node has: a board of eight, a TPU host, or as many as the machine
+    type it asks for carries. Nobody else can then use the node's memory and CPUs for a GPU job."""
+    count = pod.accelerator_count
+    if not isinstance(count, Set):
+        return False
+    if any(device.vendor == "tpu" for container in pod.containers for device in container.accelerators):
+        return True
+    if count.value >= (profile.gpus_per_node or GPUS_OF_A_BOARD):
+        return True
+    names = [value.value for value in pod.node_selector.values() if isinstance(value, Set)]
+    for term in affinity(pod).nodes:
+        if term.required and term.operator == "In" and isinstance(term.values, Set):
+            names.extend(term.values.value[:1] if len(term.values.value) == 1 else ())
+    for name in names:
+        most = devices_of(name)
+        if most is not None and count.value >= most:
+            return True
+        if WHOLE_BY_PRODUCT.fullmatch(name.strip().lower()) and count.value >= 4:
+            return True
+    return False
+
+
+def data_workers(workload: Workload, container: Container) -> Set[int] | None:
+    """The data-loader workers of each training process of a container, where its program is told of some."""
+    for process in workload.processes:
+        workers = process.settings.extra.get("data-workers")
+        if process.container is not container or not isinstance(workers, Set) or not workers.origin.written:
+            continue
+        if workers.value.isdecimal() and int(workers.value) > 0:
+            return Set(int(workers.value), workers.origin)
+    return None
