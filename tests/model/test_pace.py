@@ -38,3 +38,9 @@ def test_time_is_time() -> None:
 def test_a_total_that_is_a_fraction_ends_nowhere() -> None:
     pace = Pace(total=Quantity(1, "fraction"), samples_per_step=None, step_seconds=None)
     assert pace.total_steps is None
+
+
+@pytest.mark.parametrize(("samples", "smoke"), [(None, False), (0, False), (1000, True), (2000, True), (2001, False)])
+def test_a_training_set_cut_down_to_little_is_a_smoke_test(samples: float | None, smoke: bool) -> None:
+    pace = Pace(total=Quantity(3, "epochs"), samples_per_step=None, step_seconds=None, cut_to=samples)
+    assert pace.smoke is smoke

@@ -14,6 +14,7 @@ everything that could set the key was seen.
 | tensor-parallel, pipeline-parallel, context-parallel, expert-parallel, data-parallel | sizes of the parallel groups |
 | data-workers | data-loader processes for each training process |
 | model, dataset | what is fetched by name at the start |
+| training-samples | the training set is cut down to so many samples, for a trial |
 | in-process-recovery | torchft, NVRx in-process restart: communicators are rebuilt inside the process |
 | overwrite-output | the output folder is emptied or ignored at the start |
 | weights-only | checkpoints hold no optimizer state: they cannot be resumed |
@@ -237,6 +238,7 @@ _HF_EXTRA: Mapping[str, tuple[str, ...]] = {
     "data-workers": ("dataloader-num-workers",),
     "model": ("model-name-or-path", "model-name"),
     "dataset": ("dataset-name",),
+    "training-samples": ("max-train-samples", "max-samples"),
     "overwrite-output": ("overwrite-output-dir",),
     "weights-only": ("save-only-model",),
     "save-on-each-node": ("save-on-each-node",),

@@ -50,7 +50,7 @@ UNKNOWN = Contents(None, None, None, "")
 
 _TAG = re.compile(r"[\w][\w.+-]{0,127}\Z", re.ASCII)
 _PREFIXES = ("docker://", "docker-daemon://", "dockerd://", "podman://", "oras://", "library://", "shub://")
-_SQUASHED = (".sqsh", ".squashfs", ".sif", ".simg")
+_SQUASHED = (".sqsh", ".sqfs", ".squashfs", ".sif", ".simg", ".img")
 
 
 def parse_reference(text: str) -> Reference:
@@ -78,6 +78,11 @@ def parse_reference(text: str) -> Reference:
         return Reference(first.lower(), repository, tag, digest)
     repository, tag = _split_tag(text)
     return Reference("", repository, tag, digest)
+
+
+def is_image_file(text: str) -> bool:
+    """Whether an image is a file on a disk (enroot, Apptainer), not a reference to a registry."""
+    return text.endswith(_SQUASHED) or text.startswith(("/", "./", "../", "~"))
 
 
 def _split_tag(text: str) -> tuple[str, str]:

@@ -232,6 +232,9 @@ TRIAL_SCRIPTS = (
 )
 TRIAL_FOLDERS = frozenset({"bench", "benches", "benchmark", "benchmarks", "micro-benchmark", "micro-benchmarks"})
 
+# Programs in front of a training program that measure it: such a run is short, and somebody watches it.
+PROFILERS = frozenset({"nsys", "ncu", "rocprof", "rocprofv2", "rocprofv3", "dlprof", "py-spy", "scalene"})
+
 # Words of a workload's name that make it a measurement, whatever program it runs.
 BENCHMARK_NAMES = frozenset({"bench", "benchmark", "benchmarks", "benchmarking", "ubench"})
 

@@ -13,11 +13,13 @@ from dataclasses import dataclass, field
 
 from kube_gaplint.bundle.bundle import Bundle, ScriptFile
 from kube_gaplint.bundle.objects import KubeObject
+from kube_gaplint.bundle.recipes import Recipes
 from kube_gaplint.facts import sbatch
 from kube_gaplint.kinds import slurm_conf, steps, values
 from kube_gaplint.kinds.allocation import Allocation, allocation, array_length, slurm_variables
 from kube_gaplint.kinds.context import Context
 from kube_gaplint.kinds.sbatch_header import Header, is_batch, read_header
+from kube_gaplint.launch.launchers.srun import container_image
 from kube_gaplint.launch.options import parse_launcher
 from kube_gaplint.launch.shell import read_script
 from kube_gaplint.model.command import Command, Heredoc, Script
@@ -57,6 +59,7 @@ class BatchScript:
     path: str
     namespace: str = ""
     files: Callable[[str], PlacedText | None] = field(default=lambda _path: None)
+    recipes: Recipes = field(default=lambda _image: None)
     chain: tuple[Link, ...] = ()
     given: tuple[Directive, ...] = ()
     """Options of the `sbatch` that submits it, where that is seen: they win over the script's own."""
@@ -66,7 +69,12 @@ def of_file(script: ScriptFile, bundle: Bundle) -> BatchScript:
     """A batch script that is a file."""
     path = script.source.path
     return BatchScript(
-        script.text, path.replace("\\", "/").rpartition("/")[2], path, "", bundle.files_near(script.file)
+        script.text,
+        path.replace("\\", "/").rpartition("/")[2],
+        path,
+        "",
+        bundle.files_near(script.file),
+        bundle.recipes_near(script.file),
     )
 
 
@@ -84,6 +92,7 @@ def in_config_map(item: KubeObject, bundle: Bundle, profile: Profile) -> Iterato
                 item.source.path,
                 item.namespace,
                 lambda path: texts.get(path.rpartition("/")[2]),
+                bundle.recipes_near(item.file),
                 part.chain,
             )
 
@@ -309,7 +318,7 @@ class _Reading:
             mounts=(),
             commands=self.commands,
             scripts=[self.script],
-            exposed={"files": self.source.files},
+            exposed={"files": self.source.files, "recipes": self.source.recipes},
         )
         pod = Pod(
             origin=self.home,
@@ -331,7 +340,7 @@ class _Reading:
         for step in self.steps:
             if step.trains and step.image is not None and not isinstance(step.image, Absent):
                 found.append(step.image)
-        given = steps.container_image(self.get("container-image"))
+        given = container_image(self.get("container-image"))
         if not found and not isinstance(given, Absent):
             return given
         if not found:

@@ -214,6 +214,7 @@ class _ContainerReader:
                 claim for item in part.at("resources", "claims").items() if (claim := item.text("name")) is not None
             ),
             "files": files,
+            "recipes": self.context.bundle.recipes_near(self.context.object.file),
         }
         for key, kind in (("livenessProbe", "liveness"), ("readinessProbe", "readiness"), ("startupProbe", "startup")):
             exposed[kind] = read_probe(part, key, kind)  # type: ignore[arg-type]

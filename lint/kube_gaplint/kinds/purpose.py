@@ -187,6 +187,9 @@ def _trial(process: TrainingProcess) -> _Hint | None:
             value = occurrence.value
             if occurrence.bare or (isinstance(value, Set) and value.value.strip().lower() not in {"false", "0", "no"}):
                 return _Hint("evaluation", f"its option {occurrence.name}", 4)
+    profiler = next((name for name in process.command.wrappers if name in purposes.PROFILERS), "")
+    if profiler:
+        return _Hint("benchmark", f"it runs under {profiler}", 4)
     *folders, name = process.program.split("/")
     trial_folder = purposes.TRIAL_FOLDERS.intersection(folder.lower() for folder in folders)
     if trial_folder and purposes.script(name) != "training":

@@ -10,6 +10,7 @@ from functools import cache
 
 from kube_gaplint.facts import programs, sbatch
 from kube_gaplint.kinds.allocation import Allocation, hosts, integer, node_count
+from kube_gaplint.launch.launchers.srun import container_image
 from kube_gaplint.launch.options import OptionSpec, parse_launcher
 from kube_gaplint.launch.start import start
 from kube_gaplint.model.command import Command, Word
@@ -150,7 +151,7 @@ def _step(
             image=image,
         )
     nodes = _nodes(options, found)
-    given = _container(options.get("container-image"))
+    given = container_image(options.get("container-image"))
     return Step(
         command=command,
         options=options,
@@ -254,22 +255,6 @@ def _no_kill(options: Options, command: Command, origin: Origin) -> Setting[bool
     return own
 
 
-def _container(image: Setting[str]) -> Setting[str]:
-    """An image as pyxis names it: `nvcr.io#nvidia/pytorch:24.05-py3` is `nvcr.io/nvidia/pytorch:24.05-py3`.
-
-    A file (`.sqsh`) does not tell what is in it.
-    """
-    if not isinstance(image, Set):
-        return image
-    name = image.value.removeprefix("docker://").removeprefix("dockerd://")
-    if name.startswith(("/", "./", "../", "~")) or name.endswith((".sqsh", ".sif", ".img")):
-        return Unknown("the image is a local file", image.origin)
-    return Set(name.replace("#", "/", 1), image.origin)
-
-
-container_image = _container
-
-
 def _one_helper_task(options: Options, rest: tuple[Word, ...]) -> bool:
     """One task that runs nothing which trains by its name: a preparation on the first node."""
     tasks = integer(options.get("ntasks"))
@@ -319,4 +304,4 @@ def _in_container(words: tuple[Word, ...]) -> tuple[tuple[Word, ...], Setting[st
         rest = parse_launcher(rest[1:], Origin(words[0].place), spec).rest
     if not rest:
         return (), None
-    return rest[1:], _container(rest[0].setting)
+    return rest[1:], container_image(rest[0].setting)

@@ -298,7 +298,15 @@ class _Reader:
         key = f"={chosen.value}" if isinstance(chosen, Set) else f"?{image is None}"
         found = self._releases.get(key)
         if found is None:
-            found = releases(chosen, self.profile, self.commands, home=self.container.origin, files=self.files)
+            recipes = self.container.exposed.get("recipes")
+            found = releases(
+                chosen,
+                self.profile,
+                self.commands,
+                home=self.container.origin,
+                files=self.files,
+                recipes=recipes if callable(recipes) else None,
+            )
             self._releases[key] = found
         return found
 

@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from kube_gaplint.facts.images import contents, release
+from kube_gaplint.bundle.recipes import Recipes
+from kube_gaplint.facts.images import UNKNOWN, contents, is_image_file, release
 from kube_gaplint.facts.torch import shipped_nccl
 from kube_gaplint.model.command import Command, Word
 from kube_gaplint.model.profile import Profile
@@ -16,6 +17,8 @@ from kube_gaplint.model.training import Release
 from kube_gaplint.text.source import Place, PlacedText
 
 Files: TypeAlias = Callable[[str], PlacedText | None]
+_Held: TypeAlias = tuple[Setting[Release], Setting[Release], Setting[bool]]
+"""The releases of torch and NCCL, and whether torch is there."""
 
 
 def releases(
@@ -25,20 +28,19 @@ def releases(
     *,
     home: Origin,
     files: Files | None = None,
-) -> tuple[Setting[Release], Setting[Release], Setting[bool]]:
+    recipes: Recipes | None = None,
+) -> _Held:
     """The torch release, the NCCL release and whether torch is used at all, as far as each is known.
 
     `hints` are the container's commands in order: those that install torch or load a module of it count. `files`
-    gives the text of a requirements file by its path. `home` stands in where nothing better is there to point at.
-    What the profile declares wins. A release from an image is derived: its origin's note says by what.
+    gives the text of a requirements file by its path; `recipes` the Dockerfile of an image that no table knows. `home`
+    stands in where nothing better is there to point at. What the profile declares wins. A release from an image is
+    derived: its origin's note says by what.
     """
-    torch, nccl, uses = _of_image(image, home)
-    for change in _changes(hints, files):
-        if change.torch is not None:
-            torch = change.torch
-            uses = Set(True, change.origin)
-        if change.nccl is not None:
-            nccl = change.nccl
+    held = _of_image(image, home)
+    if recipes is not None and not isinstance(image, Absent) and not any(isinstance(one, Set) for one in held):
+        held = _of_recipe(image, recipes, home) or held
+    torch, nccl, uses = _changed(held, _changes(hints, files))
     if profile.torch:
         declared = Origin(home.place, "derived", "declared as profile.torch")
         if not (isinstance(torch, Set) and torch.value[: len(profile.torch)] == profile.torch):
@@ -49,10 +51,12 @@ def releases(
     return torch, nccl, uses
 
 
-def _of_image(image: Setting[str], home: Origin) -> tuple[Setting[Release], Setting[Release], Setting[bool]]:
+def _of_image(image: Setting[str], home: Origin) -> _Held:
     if isinstance(image, Absent):
         unknown = Unknown("what is installed on the node is not seen", image.origin)
         return unknown, unknown, unknown
+    if isinstance(image, Unknown) and is_image_file(image.prefix) and contents(image.prefix) is not UNKNOWN:
+        image = Set(image.prefix, image.origin or home)
     if isinstance(image, Unknown):
         unknown = Unknown(f"the image is not known: {image.reason}", image.origin or home)
         return unknown, unknown, unknown
@@ -64,6 +68,29 @@ def _of_image(image: Setting[str], home: Origin) -> tuple[Setting[Release], Sett
         unknown if found.nccl is None else Set(found.nccl, origin),
         unknown if found.uses_torch is None else Set(found.uses_torch, origin),
     )
+
+
+def _of_recipe(image: Set[str] | Unknown, recipes: Recipes, home: Origin) -> _Held | None:
+    """What the Dockerfile of an image puts into it; None where there is none."""
+    from kube_gaplint.launch.dockerfile import read_dockerfile
+
+    reference = image.value if isinstance(image, Set) else image.prefix
+    recipe = recipes(reference)
+    built = None if recipe is None else read_dockerfile(recipe.text, recipe.files)
+    if built is None:
+        return None
+    return _changed(_of_image(built.base, home), _changes(built.commands, built.files))
+
+
+def _changed(held: _Held, changes: Iterable[_Change]) -> _Held:
+    torch, nccl, uses = held
+    for change in changes:
+        if change.torch is not None:
+            torch = change.torch
+            uses = Set(True, change.origin)
+        if change.nccl is not None:
+            nccl = change.nccl
+    return torch, nccl, uses
 
 
 @dataclass(frozen=True, slots=True)

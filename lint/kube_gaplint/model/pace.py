@@ -7,9 +7,12 @@ from dataclasses import dataclass
 from kube_gaplint.model.profile import Profile
 from kube_gaplint.model.setting import Set, Setting, known
 from kube_gaplint.model.training import Quantity, TrainingProcess
+from kube_gaplint.model.workload import Workload
 
 SMOKE_STEPS = 200
 """Runs of up to so many steps are smoke tests, not trainings."""
+SMOKE_SAMPLES = 2_000
+"""Runs over a training set that was cut down to so many samples are smoke tests too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +22,8 @@ class Pace:
     total: Quantity | None
     samples_per_step: float | None
     step_seconds: float | None
+    cut_to: float | None = None
+    """Samples that the training set was cut down to."""
 
     @classmethod
     def of(cls, process: TrainingProcess, profile: Profile) -> Pace:
@@ -28,6 +33,7 @@ class Pace:
             total=known(process.settings.total),
             samples_per_step=known(process.settings.samples_per_step),
             step_seconds=step.value if isinstance(step, Set) else profile.step_seconds,
+            cut_to=_number(process.settings.extra.get("training-samples")),
         )
 
     def steps(self, quantity: Quantity) -> float | None:
@@ -48,6 +54,8 @@ class Pace:
     @property
     def smoke(self) -> bool:
         """The run is so short that it is a smoke test."""
+        if self.cut_to is not None and 0 < self.cut_to <= SMOKE_SAMPLES:
+            return True
         return self.total_steps is not None and self.total_steps <= SMOKE_STEPS
 
     @property
@@ -79,3 +87,15 @@ class Pace:
             return quantity.seconds / self.total.seconds
         part, whole = self.steps(quantity), self.total_steps
         return part / whole if part is not None and whole else None
+
+
+def is_smoke(workload: Workload, profile: Profile) -> bool:
+    """Every training program of a workload is a smoke test."""
+    return bool(workload.processes) and all(Pace.of(process, profile).smoke for process in workload.processes)
+
+
+def _number(setting: Setting[str] | None) -> float | None:
+    try:
+        return float(setting.value) if isinstance(setting, Set) else None
+    except ValueError:
+        return None

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from kube_gaplint.facts.reliability import FLAT_FACTOR, daly, job_mtbf_seconds
 from kube_gaplint.findings import Fix, Gap, Severity
 from kube_gaplint.model.pace import Pace
+from kube_gaplint.model.remarks import stands_for_now
 from kube_gaplint.model.scale import duration, node_count
 from kube_gaplint.model.setting import Set, Setting
 from kube_gaplint.model.training import Quantity, TrainingProcess
@@ -69,7 +70,9 @@ def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
     ```
 
     ## When to keep it
-    Steps that take many minutes each: declare them (`gaplint.dev/step-seconds`), and gaplint computes with the time.
+    A value for the first launch alone: where a comment says so (`# SAVE_INTERVAL=249` right above it), gaplint keeps
+    quiet. Steps that take many minutes each: declare them (`gaplint.dev/step-seconds`), and gaplint computes with the
+    time.
 
     ## Fix safety
     There is no automatic fix: the best interval follows from the time of a step and of a save (`gaplint plan`).
@@ -87,7 +90,7 @@ def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
     if isinstance(settings.saving, Set) and not settings.saving.value:
         return
     pace = Pace.of(process, context.profile)
-    if pace.smoke:
+    if pace.smoke or stands_for_now(interval.origin):
         return
     seconds, save = pace.seconds(interval.value), process.workload.save_seconds
     if seconds is not None and isinstance(save, Set):

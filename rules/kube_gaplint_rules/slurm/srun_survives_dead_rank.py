@@ -3,6 +3,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kube_gaplint.findings import AddOption, Fix, Gap, Severity
+from kube_gaplint.model.pace import is_smoke
 from kube_gaplint.model.scale import idle_cost, size
 from kube_gaplint.model.setting import Absent, Set
 from kube_gaplint.model.slurm import Batch, Step
@@ -59,6 +60,8 @@ def check(batch: Batch, context: Context) -> Iterator[Gap]:
     """
     if batch.multi_node is not True or batch.workload is None or not batch.workload.trains:
         return
+    if is_smoke(batch.workload, context.profile):
+        return  # somebody waits for it
     for step in batch.steps:
         if not step.trains or (isinstance(step.nodes, Set) and step.nodes.value <= 1):
             continue

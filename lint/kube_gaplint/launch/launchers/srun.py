@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from kube_gaplint.facts import sbatch
+from kube_gaplint.facts.images import is_image_file
 from kube_gaplint.launch.launchers.base import Call, Layer, make_launcher, or_default, whole_number
 from kube_gaplint.launch.options import OptionSpec, parse_launcher
 from kube_gaplint.model.environment import Environment
@@ -64,7 +65,7 @@ def step_settings(options: Options, environment: Environment) -> StepSettings:
         kill_on_bad_exit=mapped(value("kill-on-bad-exit"), lambda text: text.strip() or "1"),
         wait_seconds=_seconds(value("wait")),
         no_kill=mapped(value("no-kill"), lambda text: text.strip().lower() != "off"),
-        image=_image(options.get("container-image")),
+        image=container_image(options.get("container-image")),
     )
 
 
@@ -134,11 +135,14 @@ def _seconds(setting: Setting[str]) -> Setting[float]:
     return mapped(number, float)
 
 
-def _image(setting: Setting[str]) -> Setting[str]:
-    """pyxis writes `registry#repository:tag`; a squash file or a path says nothing about what is in it."""
+def container_image(setting: Setting[str]) -> Setting[str]:
+    """An image as pyxis names it: `nvcr.io#nvidia/pytorch:24.05-py3` is `nvcr.io/nvidia/pytorch:24.05-py3`.
+
+    A file is no reference: it is unknown, with its path as the prefix.
+    """
     if not isinstance(setting, Set):
         return setting
-    text = setting.value.strip()
-    if text.endswith((".sqsh", ".sqfs", ".sif")) or text.startswith(("/", "./", "~")):
-        return Unknown(f"the image file {text} does not tell its release", setting.origin)
-    return Set(text.removeprefix("docker://").replace("#", "/", 1), setting.origin)
+    text = setting.value.strip().removeprefix("docker://").removeprefix("dockerd://")
+    if is_image_file(text):
+        return Unknown(f"{text} is a local file", setting.origin, prefix=text)
+    return Set(text.replace("#", "/", 1), setting.origin)

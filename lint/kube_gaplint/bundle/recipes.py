@@ -1,0 +1,136 @@
+# ruff: noqa: PTH118, PTH119, PTH120
+# Paths are strings here, as everywhere in the bundle.
+"""The Dockerfile that an image in a manifest is built from, where it lies in the same repository.
+
+Scripts of a cluster name images that a registry's table cannot know (`/shared/trainer.sqsh`,
+`${REGISTRY}/trainer:v1`), and the Dockerfile beside them says what is in. It is found by its name, or where it is the
+only one in the nearest folder that has any and the image is surely nobody else's.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from kube_gaplint.discover import FileId, read_file, within
+from kube_gaplint.facts.images import is_image_file, parse_reference
+from kube_gaplint.text.read import Unreadable, decode
+from kube_gaplint.text.source import PlacedText, Source, WholeText
+
+Beside: TypeAlias = Callable[[FileId], Callable[[str], PlacedText | None]]
+"""For a file, the look-up of the files beside it by relative path."""
+Recipes: TypeAlias = "Callable[[str], Recipe | None]"
+"""The recipe of an image by its reference; unknown parts of the reference stand in it as `${…}`."""
+
+_LEVELS = 3
+"""Folders searched: the manifest's own and two around it (`job/slurm/run.sbatch`, `job/Dockerfile`)."""
+_LARGEST = 2**18
+_NAME = re.compile(r"(?:(?P<before>.+)\.)?(?:docker|container)file(?:\.(?P<after>.+))?\Z", re.IGNORECASE)
+_FILLER = frozenset(
+    {"aws", "image", "img", "container", "docker", "gpu", "cuda", "training", "train", "base", "latest"}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """A Dockerfile. `files` gives the text of a file of its build context by its path there."""
+
+    text: PlacedText
+    files: Callable[[str], PlacedText | None]
+
+
+@dataclass(slots=True)
+class RecipeBook:
+    """Finds Dockerfiles; each folder is listed and each file read once."""
+
+    _folders: dict[str, list[tuple[str, frozenset[str]]]] = field(default_factory=dict)
+    _texts: dict[str, PlacedText | None] = field(default_factory=dict)
+
+    def near(
+        self, image: str, file: FileId, files: Callable[[FileId], Callable[[str], PlacedText | None]]
+    ) -> Recipe | None:
+        """The recipe of an image that a manifest in `file` names; None where none is surely it.
+
+        `files` gives, for a Dockerfile, the look-up of the files beside it.
+        """
+        if not file.path:
+            return None
+        wanted = words_of_image(image)
+        folder = file.folder
+        for _ in range(_LEVELS):
+            if not within(folder, file.root):
+                return None
+            found = self._listing(folder)
+            if found:
+                path = _chosen(found, wanted, alone=is_own(image))
+                return None if path is None else self._recipe(path, file, files)
+            parent = os.path.dirname(folder)
+            if parent == folder:
+                return None
+            folder = parent
+        return None
+
+    def _listing(self, folder: str) -> list[tuple[str, frozenset[str]]]:
+        if folder not in self._folders:
+            try:
+                with os.scandir(folder) as entries:
+                    names = sorted(entry.name for entry in entries if _NAME.match(entry.name) and entry.is_file())
+            except OSError:
+                names = []
+            self._folders[folder] = [(os.path.join(folder, name), _words_of_recipe(name, folder)) for name in names]
+        return self._folders[folder]
+
+    def _recipe(self, path: str, near: FileId, files: Beside) -> Recipe | None:
+        file = near.beside(os.path.relpath(path, near.folder))
+        if file is None:
+            return None
+        if file.path not in self._texts:
+            self._texts[file.path] = _read(file)
+        text = self._texts[file.path]
+        return None if text is None else Recipe(text, files(file))
+
+
+def _read(file: FileId) -> PlacedText | None:
+    data = read_file(file)
+    if data is None or len(data) > _LARGEST:
+        return None
+    try:
+        return WholeText(Source(file.shown, decode(data)))
+    except Unreadable:
+        return None
+
+
+def is_own(image: str) -> bool:
+    """Whether an image is surely built by the people who wrote the manifest: a file, or in a registry to be filled
+    in (an image that is not known at all is an empty text). A finished reference (`team/trainer:v2`) may be
+    anybody's."""
+    return not image or is_image_file(image) or image.startswith(("$", "{{", "<"))
+
+
+def words_of_image(image: str) -> frozenset[str]:
+    """The words of an image's own name: `${REGISTRY}aws-trainer:v1` and `/shared/aws-trainer.sqsh` give `trainer`."""
+    repository = parse_reference(re.sub(r"\$\{[^}]*\}", "", image)).repository
+    return _words(repository.rpartition("/")[2])
+
+
+def _words_of_recipe(name: str, folder: str) -> frozenset[str]:
+    found = _NAME.match(name)
+    own = _words(" ".join(part for part in (found["before"], found["after"]) if part)) if found else frozenset()
+    return own or _words(os.path.basename(folder))
+
+
+def _words(name: str) -> frozenset[str]:
+    words = {word for word in re.split(r"[^a-z0-9]+", name.lower()) if word and not word.isdigit()}
+    return frozenset(words - _FILLER)
+
+
+def _chosen(found: list[tuple[str, frozenset[str]]], wanted: frozenset[str], *, alone: bool) -> str | None:
+    same = [path for path, words in found if words and words == wanted]
+    if len(same) == 1:
+        return same[0]
+    if len(found) == 1 and alone and not same:
+        return found[0][0]
+    return None

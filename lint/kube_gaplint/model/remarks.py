@@ -1,0 +1,45 @@
+"""What an author's own comment says of a value: that it is there for now, and another is to take its place.
+
+A comment is no setting, so this never makes a rule speak; it lets one be silent where the author knows already.
+"""
+
+from __future__ import annotations
+
+import re
+
+from kube_gaplint.model.setting import Origin
+from kube_gaplint.text.source import line_start_before
+
+_LINES_ABOVE = 3
+_NAME = re.compile(r"\s*(?:-\s+)?(?:export\s+)?[\"']?(?P<name>[\w.-]+)[\"']?\s*[=:]")
+_FOR_NOW = re.compile(
+    r"\b(?:change (?:it )?(?:back )?to|set (?:it )?back to|for now|temporar(?:y|ily)|first launch|to be changed)\b",
+    re.IGNORECASE,
+)
+
+
+def stands_for_now(origin: Origin) -> bool:
+    """Whether the comment lines right above a value hold another value for the same name, or say that it will change.
+
+    `# SAVE_INTERVAL=249` above `SAVE_INTERVAL=5` does; a comment on the same line counts for its words alone.
+    """
+    text, start = origin.place.source.text, origin.place.span.start
+    line_start = line_start_before(text, start)
+    end = text.find("\n", line_start)
+    line = text[line_start : len(text) if end < 0 else end]
+    _, hash_mark, remark = line.partition(" #")
+    if hash_mark and _FOR_NOW.search(remark):
+        return True
+    found = _NAME.match(line)
+    other = re.compile(rf"#\s*(?:export\s+)?[\"']?{re.escape(found['name'])}[\"']?\s*[=:]\s*\S") if found else None
+    for _ in range(_LINES_ABOVE):
+        if line_start <= 0:
+            return False
+        above = line_start_before(text, line_start - 1)
+        comment = text[above : line_start - 1].strip()
+        if not comment.startswith("#"):
+            return False
+        if _FOR_NOW.search(comment) or (other is not None and other.match(comment)):
+            return True
+        line_start = above
+    return False
