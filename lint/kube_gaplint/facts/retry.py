@@ -18,6 +18,10 @@ MANY = 100
 PLENTY = 1000
 """From this budget on, retries do not run out by disruptions."""
 
+POLICY_NEEDS_NEVER_UNTIL = (1, 37)
+"""The newest release of Kubernetes whose validation was read: all up to it reject a podFailurePolicy beside a pod
+restartPolicy other than Never. (kubernetes/kubernetes, issue 125677, asks for a change.)"""
+
 IGNORE_RULES: Mapping[str, list[dict[str, Any]]] = {
     "Job": [{"action": "Ignore", "onPodConditions": [{"type": DISRUPTION}]}],
     "JobSet": [{"action": "FailJob", "onPodConditions": [{"type": DISRUPTION}]}],

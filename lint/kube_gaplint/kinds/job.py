@@ -20,14 +20,12 @@ from kube_gaplint.kinds.fields import Part
 from kube_gaplint.kinds.paths import fields_of
 from kube_gaplint.kinds.pods import Making, read_pod
 from kube_gaplint.model.profile import Profile
-from kube_gaplint.model.retry import PodFailureRule
+from kube_gaplint.model.retry import CRASH, PodFailureRule, action_on
 from kube_gaplint.model.setting import Absent, Origin, Set, Setting, Unknown
 from kube_gaplint.model.workload import UNBOUNDED, RestartLayer, Role, Scope, Workload
 
 API = "the Job API's default"
 BACKOFF_LIMIT = 6
-CRASH = 1
-"""The exit code of torchrun, and of Python after an uncaught CUDA or NCCL error."""
 
 
 def adapt(item: KubeObject, bundle: Bundle, profile: Profile) -> Iterator[Workload]:
@@ -169,19 +167,6 @@ def _failure_rules(policy: Part) -> tuple[PodFailureRule, ...]:
             )
         )
     return tuple(found)
-
-
-def action_on(rules: tuple[PodFailureRule, ...], *, exit_code: int | None = None, condition: str = "") -> str:
-    """The action of the first rule that matches a failed pod; "" where none does, and the failure counts as usual."""
-    for rule in rules:
-        if condition and condition in rule.conditions:
-            return rule.action.value if isinstance(rule.action, Set) else ""
-        if exit_code is None or not rule.exit_operator or not isinstance(rule.exit_codes, Set):
-            continue
-        listed = str(exit_code) in rule.exit_codes.value
-        if listed if rule.exit_operator == "In" else not listed:
-            return rule.action.value if isinstance(rule.action, Set) else ""
-    return ""
 
 
 def _job(context: Context, root: Part, cron: Part | None = None) -> Workload:

@@ -29,7 +29,7 @@ from kube_gaplint.kinds.paths import fields_of
 from kube_gaplint.kinds.pods import Making, read_pod
 from kube_gaplint.kinds.volumes import claim_volume
 from kube_gaplint.model.profile import Profile
-from kube_gaplint.model.retry import LifecyclePolicy
+from kube_gaplint.model.retry import CRASH, LifecyclePolicy
 from kube_gaplint.model.setting import Absent, Origin, Set, Setting, Unknown
 from kube_gaplint.model.workload import UNBOUNDED, Mount, RestartLayer, Role, Scope, Volume, Workload
 
@@ -42,7 +42,6 @@ _SCOPES: dict[str, Scope] = {
     "RestartPod": "pod",
 }
 _MASTER_PORT = 23456
-CRASH = 1
 
 
 def adapt(item: KubeObject, bundle: Bundle, profile: Profile) -> Iterator[Workload]:

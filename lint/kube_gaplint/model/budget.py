@@ -7,7 +7,7 @@ import math
 from kube_gaplint.facts.reliability import DAY, expected_failures, job_mtbf_seconds
 from kube_gaplint.model.profile import Profile
 from kube_gaplint.model.scale import duration, node_count, size
-from kube_gaplint.model.setting import Set
+from kube_gaplint.model.setting import Origin, Set
 from kube_gaplint.model.workload import RestartLayer, Workload
 
 OUTER_OWNERS = frozenset({"Argo Workflow", "AppWrapper"})
@@ -27,6 +27,14 @@ def deciding_layer(workload: Workload) -> RestartLayer | None:
     layers = failure_layers(workload)
     own = [layer for layer in layers if layer.owner not in OUTER_OWNERS] or layers
     return next((layer for layer in own if layer.scope == "workload"), own[0] if own else None)
+
+
+def whole_set(workload: Workload) -> Origin | None:
+    """What lets a JobSet restart as a whole after a failure; None where nothing does, or where that is not known."""
+    for layer in failure_layers(workload):
+        if layer.owner == "JobSet" and isinstance(layer.budget, Set) and layer.budget.value > 0:
+            return layer.origin
+    return None
 
 
 def loses_nodes(workload: Workload) -> bool:

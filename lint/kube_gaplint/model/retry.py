@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+CRASH = 1
+"""The exit code of torchrun, and of Python after an uncaught CUDA or NCCL error."""
+
 
 @dataclass(frozen=True, slots=True)
 class PodFailureRule:
@@ -73,6 +76,19 @@ def pod_failure_policy(role: Role) -> tuple[PodFailureRule, ...] | None:
     return (
         _tuple_of(role.exposed, "pod_failure_policy", PodFailureRule) if "pod_failure_policy" in role.exposed else None
     )
+
+
+def action_on(rules: tuple[PodFailureRule, ...], *, exit_code: int | None = None, condition: str = "") -> str:
+    """The action of the first rule that matches a failed pod; "" where none does, and the failure counts as usual."""
+    for rule in rules:
+        if condition and condition in rule.conditions:
+            return rule.action.value if isinstance(rule.action, Set) else ""
+        if exit_code is None or not rule.exit_operator or not isinstance(rule.exit_codes, Set):
+            continue
+        listed = str(exit_code) in rule.exit_codes.value
+        if listed if rule.exit_operator == "In" else not listed:
+            return rule.action.value if isinstance(rule.action, Set) else ""
+    return ""
 
 
 def failure_rules(workload: Workload) -> tuple[JobSetRule, ...]:
