@@ -472,6 +472,15 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str], ...] = (
         "The API server rejects a Job that has a podFailurePolicy and a restartPolicy other than Never.",
     ),
     (
+        "RETRY009",
+        "retries-every-exit-code",
+        "info",
+        "Workload",
+        "kube_gaplint_rules.retry.retries_every_exit_code",
+        "core",
+        "All retries are open to every failure: an error of the program is tried as often as the loss of a node.",
+    ),
+    (
         "RETRY016",
         "retry-budget-below-expected-failures",
         "warning",

@@ -12,6 +12,9 @@ from typing import Any
 DISRUPTION = "DisruptionTarget"
 """The condition of pods that are evicted, preempted, drained, or deleted with their node."""
 
+FEW = 3
+"""Up to this many retries nothing is lost by trying an error of the program again."""
+
 MANY = 100
 """Budgets above this one are taken for no bound at all."""
 

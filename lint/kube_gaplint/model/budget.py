@@ -5,13 +5,19 @@ from __future__ import annotations
 import math
 
 from kube_gaplint.facts.reliability import DAY, expected_failures, job_mtbf_seconds
+from kube_gaplint.facts.retry import MANY
 from kube_gaplint.model.profile import Profile
 from kube_gaplint.model.scale import duration, node_count, size
 from kube_gaplint.model.setting import Origin, Set
-from kube_gaplint.model.workload import RestartLayer, Workload
+from kube_gaplint.model.workload import UNBOUNDED, RestartLayer, Workload
 
 OUTER_OWNERS = frozenset({"Argo Workflow", "AppWrapper"})
 """Owners in other objects around the job."""
+KEEPERS = frozenset({
+    "Deployment", "StatefulSet", "ReplicaSet", "LeaderWorkerSet", "RayCluster", "RayService", "kubelet", "Kueue",
+    "Slurm",
+}) | OUTER_OWNERS  # fmt: skip
+"""Owners whose restarts are no setting of the job's own object, or that keep pods alive as their very purpose."""
 FEWEST, MOST = 10, 100
 """The range of budgets that are proposed where the length of the run is not known."""
 USUAL_DAYS = 30.0
@@ -27,6 +33,19 @@ def deciding_layer(workload: Workload) -> RestartLayer | None:
     layers = failure_layers(workload)
     own = [layer for layer in layers if layer.owner not in OUTER_OWNERS] or layers
     return next((layer for layer in own if layer.scope == "workload"), own[0] if own else None)
+
+
+def endless_layer(workload: Workload, profile: Profile) -> RestartLayer | None:
+    """A controller or launcher whose restarts have no bound worth the name: more than a hundred, and more than three
+    times the failures to expect over the planned run. Owners that keep pods alive as their very purpose are none."""
+    expected = failures_over_the_run(workload, profile)
+    for layer in workload.restarts:
+        if layer.owner in KEEPERS or "failure" not in layer.on or not isinstance(layer.budget, Set):
+            continue
+        number = layer.budget.value
+        if number > MANY and (number >= UNBOUNDED or expected is None or number > 3 * expected):
+            return layer
+    return None
 
 
 def whole_set(workload: Workload) -> Origin | None:

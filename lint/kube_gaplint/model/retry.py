@@ -15,12 +15,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
 from kube_gaplint.facts.retry import DISRUPTION
-from kube_gaplint.model.setting import Origin, Set, Setting
+from kube_gaplint.model.setting import Absent, Origin, Set, Setting
 
 if TYPE_CHECKING:
     from kube_gaplint.model.workload import Role, Workload
 
 T = TypeVar("T")
+
+_ENDS = frozenset({"FailJob", "FailIndex", "FailJobSet"})
 
 CRASH = 1
 """The exit code of torchrun, and of Python after an uncaught CUDA or NCCL error."""
@@ -118,3 +120,23 @@ def disruptions_are_ignored(workload: Workload) -> bool:
         for role in workload.roles
         for rule in pod_failure_policy(role) or ()
     )
+
+
+def ends_for_errors(workload: Workload) -> bool:
+    """Whether a rule ends the job for exit codes or reasons that a retry does not mend; an unknown action may."""
+    actions = [rule.action for role in workload.roles for rule in pod_failure_policy(role) or () if rule.exit_operator]
+    actions += [rule.action for rule in failure_rules(workload)]
+    return any(not isinstance(action, Set) or action.value in _ENDS for action in actions)
+
+
+def tells_errors_apart(workload: Workload) -> bool:
+    """Whether the controllers treat a lost node or an exit code other than any failure: by a rule for disruptions or
+    exit codes, by ExitCode, or by a policy of Volcano for an exit code."""
+    if disruptions_are_ignored(workload) or ends_for_errors(workload):
+        return True
+    if any(rule.exit_operator for role in workload.roles for rule in pod_failure_policy(role) or ()):
+        return True
+    if "ExitCode" in restart_policies(workload).values():
+        return True
+    parts: tuple[Workload | Role, ...] = (workload, *workload.roles)
+    return any(not isinstance(policy.exit_code, Absent) for part in parts for policy in policies(part))

@@ -94,9 +94,10 @@ def check(workload: Workload, context: Context) -> Iterator[Gap]:
         return
     for role in workload.roles:
         restart = role.pod.restart_policy
-        if pod_failure_policy(role) is None or not isinstance(restart, Set) or restart.value == "Never":
+        rules = pod_failure_policy(role)
+        if rules is None or not isinstance(restart, Set) or restart.value == "Never":
             continue
-        policy = role.fields.place("podFailurePolicy")
+        policy = rules[0].origin if rules else role.origin
         default = "" if restart.origin.written else f", {restart.origin.note or 'the default'}"
         child = workload.subject.kind != "Job"
         yield Gap(

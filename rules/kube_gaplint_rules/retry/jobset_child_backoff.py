@@ -30,8 +30,9 @@ def check(workload: Workload, _context: Context) -> Iterator[Gap]:
 
     ## Why it hurts
     JobSet hears of a failure only when a child Job has failed, and with the default that takes the seventh failed pod.
-    Until then the Job starts lone pods, with growing pauses (10 s, 20 s, 40 s …), into a rendezvous that is over, and all other GPUs wait for their collective to time out. Flyte found both halves of this in its JobSets: node
-    drains spent the retries, and the child's limit stood at 6. 164 of 186 published JobSets set it to 0.
+    Until then the Job starts lone pods, with growing pauses (10 s, 20 s, 40 s …), into a rendezvous that is over, and
+    all other GPUs wait for their collective to time out. Flyte found both halves of this in its JobSets: node drains
+    spent the retries, and the child's limit stood at 6. 164 of 186 published JobSets set it to 0.
 
     ## Bad
     ```yaml

@@ -2,20 +2,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kube_gaplint.facts.retry import MANY
 from kube_gaplint.findings import Change, Fix, Gap, SetKey, Severity
-from kube_gaplint.model.budget import failures_over_the_run, proposed_budget
-from kube_gaplint.model.retry import failure_rules, pod_failure_policy
+from kube_gaplint.model.budget import endless_layer, proposed_budget
+from kube_gaplint.model.retry import ends_for_errors
 from kube_gaplint.model.scale import size
 from kube_gaplint.model.setting import Absent, Origin, Set
 from kube_gaplint.model.workload import UNBOUNDED, RestartLayer, Workload
 from kube_gaplint.rule import Context, rule
-
-_BY_NATURE = frozenset({
-    "Deployment", "StatefulSet", "ReplicaSet", "LeaderWorkerSet", "RayCluster", "RayService", "kubelet", "Kueue",
-    "Slurm", "Argo Workflow", "AppWrapper",
-})  # fmt: skip
-"""Owners whose restarts are no setting of this object, or that keep pods alive as their very purpose."""
 
 
 @rule(
@@ -92,33 +85,20 @@ def check(workload: Workload, context: Context) -> Iterator[Gap]:
     """
     if not workload.trains or workload.batch is not None or not isinstance(workload.deadline_seconds, Absent):
         return
-    if _ends_for_errors(workload) or _in_place(workload):
+    if ends_for_errors(workload) or _in_place(workload):
         return
-    expected = failures_over_the_run(workload, context.profile)
-    for layer in workload.restarts:
-        if layer.owner in _BY_NATURE or "failure" not in layer.on or not isinstance(layer.budget, Set):
-            continue
-        number = layer.budget.value
-        if number <= MANY or (number < UNBOUNDED and expected is not None and number <= 3 * expected):
-            continue
-        proposed = proposed_budget(workload, context.profile)
-        title = f"allow a number that covers the faults to expect, such as {proposed}"
-        yield Gap(
-            _place(workload, layer),
-            _message(layer, number),
-            f"a program that fails at its start does so again and again, and {size(workload)} are held meanwhile",
-            detail=f"{layer.owner} retries",
-            fix=Fix(title, _changes(workload, layer, proposed)),
-        )
+    layer = endless_layer(workload, context.profile)
+    if layer is None or not isinstance(layer.budget, Set):
         return
-
-
-def _ends_for_errors(workload: Workload) -> bool:
-    """A rule ends the job for exit codes or reasons that a retry does not mend."""
-    actions = [rule.action for role in workload.roles for rule in pod_failure_policy(role) or () if rule.exit_operator]
-    actions += [rule.action for rule in failure_rules(workload)]
-    ends = ("FailJob", "FailIndex", "FailJobSet")
-    return any(not isinstance(action, Set) or action.value in ends for action in actions)
+    proposed = proposed_budget(workload, context.profile)
+    title = f"allow a number that covers the faults to expect, such as {proposed}"
+    yield Gap(
+        _place(workload, layer),
+        _message(layer, layer.budget.value),
+        f"a program that fails at its start does so again and again, and {size(workload)} are held meanwhile",
+        detail=f"{layer.owner} retries",
+        fix=Fix(title, _changes(workload, layer, proposed)),
+    )
 
 
 def _in_place(workload: Workload) -> bool:
