@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from pathspec import GitIgnoreSpec
 
 from kube_gaplint import discover as module
-from kube_gaplint.discover import Discovery, PathError, discover
+from kube_gaplint.discover import Discovery, Exclusion, PathError, discover
 
 JOB = "apiVersion: batch/v1\nkind: Job\nmetadata: {name: train}\nspec: {template: {spec: {image: torch}}}\n"
 PYTORCH = "apiVersion: kubeflow.org/v1\nkind: PyTorchJob\nmetadata: {name: t}\n"
@@ -343,11 +343,11 @@ def test_folders_of_tools_are_passed_over(root: Path) -> None:
 
 def test_excluded_patterns_apply_to_the_walk_only(root: Path) -> None:
     write(root, {"a/job.yaml": JOB, "b/job.yaml": JOB, "b/test-job.yaml": JOB})
-    found = discover(["."], exclude=["/a/", "test-*"])
+    found = discover(["."], exclude=[Exclusion(("/a/", "test-*"))])
     assert shown(found) == ["b/job.yaml"]
     assert found.skipped == {"excluded by the configuration": 2}
-    assert shown(discover(["a/job.yaml"], exclude=["/a/"])) == ["a/job.yaml"]
-    assert shown(discover(["b"], exclude=["/b/job.yaml"], exclude_root=str(root))) == ["b/test-job.yaml"]
+    assert shown(discover(["a/job.yaml"], exclude=[Exclusion(("/a/",))])) == ["a/job.yaml"]
+    assert shown(discover(["b"], exclude=[Exclusion(("/b/job.yaml",), str(root))])) == ["b/test-job.yaml"]
 
 
 _names = st.text(string.ascii_lowercase[:4], min_size=1, max_size=2)

@@ -12,10 +12,12 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from kube_gaplint.facts import candidates as facts
 from kube_gaplint.findings import FileError
@@ -141,20 +143,27 @@ class Discovery:
         ]
 
 
+class Exclusion(NamedTuple):
+    """Patterns as in git-ignore files, relative to a folder (empty: the current one)."""
+
+    patterns: tuple[str, ...]
+    folder: str = ""
+
+
 def discover(
     paths: Sequence[str],
     *,
-    exclude: Sequence[str] = (),
-    exclude_root: str = "",
+    exclude: Sequence[Exclusion] = (),
+    kinds: frozenset[str] = frozenset(),
     stdin: bytes | None = None,
     stdin_filename: str = "",
 ) -> Discovery:
     """Find the candidates under `paths`; `-` stands for standard input, whose bytes are `stdin`.
 
-    `exclude` holds patterns as in git-ignore files, relative to `exclude_root` (default: the current folder); they do
-    not apply to files that are named. Raises PathError for a named path that is missing or cannot be read.
+    What `exclude` says does not apply to files that are named. `kinds` are further kinds whose files are judged.
+    Raises PathError for a named path that is missing or cannot be read.
     """
-    walk = _Walk(exclude, os.path.realpath(exclude_root or os.curdir))
+    walk = _Walk(exclude, kinds)
     for path in paths:
         if path == "-":
             walk.stdin(stdin, stdin_filename)
@@ -162,6 +171,19 @@ def discover(
             walk.named(path)
     walk.found.roots = tuple(walk.roots)
     return walk.found
+
+
+_texts: ContextVar[Mapping[str, bytes]] = ContextVar("_texts", default={})  # noqa: B039, nothing writes to it
+
+
+@contextmanager
+def reading_instead(texts: Mapping[str, bytes]) -> Iterator[None]:
+    """Within it, files have other bytes, by real path: so that a change is judged before it is made."""
+    token = _texts.set(texts)
+    try:
+        yield
+    finally:
+        _texts.reset(token)
 
 
 def read_file(file: FileId) -> bytes | None:
@@ -185,8 +207,11 @@ _NAME = re.compile(rb"""(?<![\w./-])name["']?[ \t]*:[ \t]*["']?([A-Za-z0-9][A-Za
 _TOP_LEVEL = re.compile(rb"\n(?=[^ \t\r\n#])")
 
 
-def interest_of(data: bytes, *, json: bool = False) -> Interest | None:
-    """What the bytes of a YAML or JSON file are good for, None for nothing. Too generous at times, never too strict."""
+def interest_of(data: bytes, *, json: bool = False, kinds: frozenset[str] = frozenset()) -> Interest | None:
+    """What the bytes of a YAML or JSON file are good for, None for nothing. Too generous at times, never too strict.
+
+    `kinds` are kinds that are judged besides those of the table.
+    """
     if data.find(b"\0", 0, _HEAD) >= 0:
         data = data.replace(b"\0", b"")  # UTF-16 and UTF-32: good enough for ASCII words
     if b"apiVersion" not in data or b"kind" not in data:
@@ -194,7 +219,7 @@ def interest_of(data: bytes, *, json: bool = False) -> Interest | None:
     found: Interest | None = None
     open_kinds = 0
     for kind in _kinds(data):
-        if kind in facts.JUDGED_KINDS:
+        if kind in facts.JUDGED_KINDS or kind in kinds:
             return "judged"
         if kind in facts.EVIDENCE_KINDS:
             found = found or "evidence"
@@ -275,6 +300,9 @@ class _Refused(Exception):
 
 def _read(path: str, limit: int = MAX_BYTES) -> bytes:
     """All bytes of a regular file of at most `limit` bytes. Raises OSError and _Refused."""
+    instead = _texts.get().get(path)
+    if instead is not None:
+        return instead
     # A FIFO does not block the call and is refused, as is a link: paths here are real ones.
     descriptor = os.open(path, _OPEN_FLAGS)
     try:
@@ -451,10 +479,13 @@ class _Folder:
 
 
 class _Walk:
-    def __init__(self, exclude: Sequence[str], exclude_root: str) -> None:
+    def __init__(self, exclude: Sequence[Exclusion], kinds: frozenset[str]) -> None:
         self.found = Discovery()
         self.roots: list[str] = []
-        self.excluded = _Ignore(exclude_root, exclude) if exclude else None
+        self.excluded = [
+            _Ignore(os.path.realpath(one.folder or os.curdir), one.patterns) for one in exclude if one.patterns
+        ]
+        self.kinds = kinds
         self.seen: set[str] = set()
         self.visited: set[str] = set()
 
@@ -594,11 +625,11 @@ class _Walk:
     def _ignored(self, folder: _Folder, path: str, name: str, *, is_folder: bool) -> str:
         if folder.rules and _is_ignored(folder.rules, path, name, is_folder=is_folder):
             return IGNORED
-        excluded = self.excluded
-        if excluded is not None and within(path, excluded.base):
-            below = path[len(excluded.base.rstrip("/")) + 1 :]
-            if excluded.verdict(below, name, is_folder=is_folder):
-                return EXCLUDED
+        for excluded in self.excluded:
+            if within(path, excluded.base):
+                below = path[len(excluded.base.rstrip("/")) + 1 :]
+                if excluded.verdict(below, name, is_folder=is_folder):
+                    return EXCLUDED
         return ""
 
     def _link(self, folder: _Folder, name: str) -> None:
@@ -620,7 +651,7 @@ class _Walk:
         if reason:
             self.found.skip(reason)
             return
-        form = _form_of(name)
+        form = "" if name in facts.OWN_NAMES else _form_of(name)
         if not form:
             self.found.skip(OTHER)
             return
@@ -644,7 +675,7 @@ class _Walk:
             return
         if form in ("yaml", "json") and not _is_binary(data):
             # Nearly all files of a repository end here.
-            interest = interest_of(data, json=form == "json")
+            interest = interest_of(data, json=form == "json", kinds=self.kinds)
             if interest is None:
                 self.found.skip(IRRELEVANT)
                 self.found.passed_over.add(path)
@@ -677,12 +708,12 @@ class _Walk:
         elif form == "kustomization":
             interest = "kustomization"
         elif form:
-            interest = interest_of(data, json=form == "json")
+            interest = interest_of(data, json=form == "json", kinds=self.kinds)
             if interest is None and named:
                 interest = "judged"
         elif named and (is_batch_script(data) or (data.startswith(b"#!") and _batch_ending(file.shown))):
             kind, interest = "script", "judged"
-        elif named and interest_of(data) is not None:
+        elif named and interest_of(data, kinds=self.kinds) is not None:
             interest = "judged"
         else:
             self.found.skip(OTHER)

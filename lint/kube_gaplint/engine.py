@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import hashlib
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import date
@@ -23,8 +23,10 @@ from kube_gaplint.text.source import Place
 
 if TYPE_CHECKING:
     from kube_gaplint.bundle.bundle import Loaded, Unresolved
-    from kube_gaplint.discover import Discovery
+    from kube_gaplint.discover import Discovery, Exclusion
+    from kube_gaplint.file_ignores import FileIgnores
     from kube_gaplint.kinds import Model
+    from kube_gaplint.kinds.generic import UserKind
 
 
 class UsageProblem(Exception):
@@ -42,7 +44,11 @@ class Request:
     ignore: tuple[str, ...] = ()
     min_severity: Severity = Severity.WARNING
     profile: Profile = field(default_factory=Profile)
-    exclude: tuple[str, ...] = ()
+    kinds: tuple[UserKind, ...] = ()
+    severities: Mapping[str, Severity] = field(default_factory=dict)
+    """Other severities than those of the rules, by code."""
+    file_ignores: FileIgnores | None = None
+    exclude: tuple[Exclusion, ...] = ()
     today: date | None = None
 
 
@@ -91,12 +97,16 @@ def read(request: Request) -> Reading:
 
     try:
         discovery = discover.discover(
-            request.paths, exclude=request.exclude, stdin=request.stdin, stdin_filename=request.stdin_filename
+            request.paths,
+            exclude=request.exclude,
+            kinds=frozenset(one.kind for one in request.kinds),
+            stdin=request.stdin,
+            stdin_filename=request.stdin_filename,
         )
     except discover.PathError as error:
         raise UsageProblem(str(error)) from error
     loaded = bundle.load(discovery)
-    return Reading(discovery, loaded, build(loaded.bundle, request.profile))
+    return Reading(discovery, loaded, build(loaded.bundle, request.profile, request.kinds))
 
 
 def lint(request: Request) -> Report:
@@ -110,8 +120,13 @@ def lint(request: Request) -> Report:
             *_unresolved(loaded.bundle.unresolved, codes),
             *_run_rules(reading.model.views, codes, Context(request.profile)),
         ]
+        if request.severities:
+            found = [_with_severity(item, request.severities) for item in found]
+        found = _suppressed(found, loaded, codes, request.today)
+        if request.file_ignores is not None:
+            found = _ignored(found, request.file_ignores)
         report = Report(errors=reading.errors, summary=reading.summary())
-        report.findings = _fingerprinted(_merged(_suppressed(found, loaded, codes, request.today)))
+        report.findings = _fingerprinted(_merged(found))
     _hide(report, request.min_severity)
     return report
 
@@ -171,6 +186,20 @@ def _unresolved(missed: Iterable[Unresolved], codes: frozenset[str]) -> Iterator
         consequence = "what it holds may close a gap or open one, so rules that depend on it kept quiet"
         gap = Gap(Origin(miss.place), message, consequence, detail=miss.what)
         yield _Found(_finding(META_RULES[code], gap, subject, owner), owner, miss.what)
+
+
+def _with_severity(item: _Found, severities: Mapping[str, Severity]) -> _Found:
+    severity = severities.get(item.finding.code)
+    return item if severity is None else replace(item, finding=replace(item.finding, severity=severity))
+
+
+def _ignored(found: list[_Found], ignores: FileIgnores) -> list[_Found]:
+    """The findings, with those marked that the configuration lets go in their files."""
+    marked = []
+    for item in found:
+        reason = None if item.finding.suppressed else ignores.reason(item.finding)
+        marked.append(replace(item, finding=item.finding.with_suppression(reason)) if reason else item)
+    return marked
 
 
 def _suppressed(found: list[_Found], loaded: Loaded, codes: frozenset[str], today: date | None) -> list[_Found]:

@@ -158,11 +158,15 @@ class Gap:
 
 @dataclass(frozen=True, slots=True)
 class Suppressed:
-    """Why a finding is not counted: the reason given, and where."""
+    """Why a finding is not counted: the reason given, where, and what says so.
+
+    `how`: a comment or annotation in the source, the key `per-file-ignores`, or the baseline.
+    """
 
     reason: str
     place: Place | None
     until: str = ""
+    how: Literal["source", "configuration", "baseline"] = "source"
 
 
 @dataclass(frozen=True, slots=True)

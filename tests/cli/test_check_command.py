@@ -13,6 +13,7 @@ import pytest
 
 from kube_gaplint import engine
 from kube_gaplint.cli.app import run
+from kube_gaplint.discover import Exclusion
 from kube_gaplint.findings import FileError, Finding, Report, Severity
 from kube_gaplint.model.setting import Origin
 from kube_gaplint.model.subject import Subject
@@ -91,7 +92,7 @@ def test_paths_and_rules(fake: Engine) -> None:
     assert request.paths == ("a", "b")
     assert request.select == ("NCCL", "CKPT003", "SLURM")
     assert request.ignore == ("x", "y")
-    assert request.exclude == ("*.tmp",)
+    assert request.exclude == (Exclusion(("*.tmp",)),)
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ import click
 
 from kube_gaplint.cli import console
 from kube_gaplint.cli.app import CONTEXT, EMPTY, FOUND
-from kube_gaplint.cli.inputs import standard_input, wrong_paths
+from kube_gaplint.cli.inputs import Inputs, with_inputs, wrong_paths
 from kube_gaplint.cli.types import (
     CommaList,
     FormatAndFile,
@@ -64,7 +64,6 @@ def _names(values: tuple[tuple[str, ...], ...]) -> tuple[str, ...]:
     context_settings=CONTEXT,
     after=(("Examples", _EXAMPLES), ("Exit codes", _EXIT_CODES)),
 )
-@click.argument("paths", nargs=-1, type=click.UNPROCESSED)
 @click.option(
     "--select",
     cls=Grouped,
@@ -72,7 +71,7 @@ def _names(values: tuple[tuple[str, ...], ...]) -> tuple[str, ...]:
     type=CommaList(),
     multiple=True,
     metavar="RULES",
-    help="Only these rules: codes, families (NCCL) or names, with commas. Repeatable.",
+    help="Only these rules: codes, families (NCCL) or names, with commas; instead of the configuration's. Repeatable.",
 )
 @click.option(
     "--ignore",
@@ -97,7 +96,6 @@ def _names(values: tuple[tuple[str, ...], ...]) -> tuple[str, ...]:
     group=_SELECTION,
     type=Near((*_SEVERITIES, "never")),
     metavar="SEVERITY",
-    default="warning",
     help="Exit with 1 from here up: error, warning (default), info or never.",
 )
 @click.option(
@@ -155,23 +153,6 @@ def _names(values: tuple[tuple[str, ...], ...]) -> tuple[str, ...]:
     help="Print what --fix would change as a patch, change nothing; exit 1 when it would.",
 )
 @click.option(
-    "--stdin-filename",
-    cls=Grouped,
-    group=_INPUT,
-    metavar="NAME",
-    default="",
-    help="What to call standard input (`-`) in the report.",
-)
-@click.option(
-    "--exclude",
-    cls=Grouped,
-    group=_INPUT,
-    multiple=True,
-    metavar="PATTERN",
-    help="Pass over paths that match, as in .gitignore. Repeatable.",
-)
-@click.option("--isolated", cls=Grouped, group=_INPUT, is_flag=True, help="Read no configuration file.")
-@click.option(
     "--fail-if-empty", cls=Grouped, group=_INPUT, is_flag=True, help="Exit with 3 when there was nothing to judge."
 )
 @click.option(
@@ -183,12 +164,13 @@ def _names(values: tuple[tuple[str, ...], ...]) -> tuple[str, ...]:
     metavar="N",
     help="Processes to use; auto (default) chooses. The result is the same whatever the number.",
 )
+@with_inputs
 def command(
-    paths: tuple[str, ...],
+    inputs: Inputs,
     select: tuple[tuple[str, ...], ...],
     ignore: tuple[tuple[str, ...], ...],
     min_severity: str | None,
-    fail_on: str,
+    fail_on: str | None,
     format_: str,
     outputs: tuple[OutputFile, ...],
     color: str,
@@ -197,9 +179,6 @@ def command(
     fix: bool,
     unsafe_fixes: bool,
     diff: bool,
-    stdin_filename: str,
-    exclude: tuple[str, ...],
-    isolated: bool,
     fail_if_empty: bool,
     jobs: int,
 ) -> int:
@@ -207,23 +186,21 @@ def command(
 
     PATH is a file or a folder; without one it is the current folder, and `-` is standard input.
     """
-    del isolated, jobs  # there is no configuration file yet, and one process
-    paths = paths or (".",)
-    stdin = _standard_input(paths, stdin_filename, fix=fix)
-    _check_options(outputs, fix=fix, unsafe_fixes=unsafe_fixes, diff=diff)
-    least = Severity.parse(min_severity or "warning")
-    if fail_on != "never":
-        least = min(least, Severity.parse(fail_on))
-    from kube_gaplint.engine import Request
-
-    request = Request(
-        paths=paths,
-        stdin=stdin,
-        stdin_filename=stdin_filename,
-        select=_names(select),
-        ignore=_names(ignore),
+    del jobs  # one process, so far
+    _check_options(inputs, outputs, fix=fix, unsafe_fixes=unsafe_fixes, diff=diff)
+    config = inputs.config
+    least = Severity.parse(min_severity or config.min_severity or "warning")
+    failing = fail_on or config.fail_on or "warning"
+    if failing != "never":
+        least = min(least, Severity.parse(failing))
+    request = replace(
+        inputs.request(),
+        # What is selected here is wanted, whatever the configuration leaves out.
+        select=_names(select) or config.select,
+        ignore=_names(ignore) if select else (*config.ignore, *_names(ignore)),
         min_severity=least,
-        exclude=exclude,
+        severities=config.severities(),
+        file_ignores=config.file_ignores(),
         today=date.today(),
     )
     report = _lint(request)
@@ -250,16 +227,14 @@ def command(
     console.write_out(render(format_, report, options))
     if format_ not in FOR_PEOPLE:
         _tell(report, least, quiet=quiet)
-    return _exit_code(report, fail_on, fail_if_empty=fail_if_empty)
+    return _exit_code(report, failing, fail_if_empty=fail_if_empty)
 
 
-def _standard_input(paths: tuple[str, ...], filename: str, *, fix: bool) -> bytes | None:
-    if fix and "-" in paths:
+def _check_options(
+    inputs: Inputs, outputs: tuple[OutputFile, ...], *, fix: bool, unsafe_fixes: bool, diff: bool
+) -> None:
+    if fix and "-" in inputs.paths:
         raise click.UsageError("--fix changes files, and standard input is none; --diff prints the changes instead.")
-    return standard_input(paths, filename)
-
-
-def _check_options(outputs: tuple[OutputFile, ...], *, fix: bool, unsafe_fixes: bool, diff: bool) -> None:
     if unsafe_fixes and not (fix or diff):
         raise click.UsageError("--unsafe-fixes needs --fix (to change the files) or --diff (to see the changes).")
     seen: dict[Path, OutputFile] = {}

@@ -1,16 +1,116 @@
-"""What commands read: standard input, and the answer to paths that are not there."""
+"""What commands read: paths, standard input and the configuration, and the answers where something is amiss."""
 
 from __future__ import annotations
 
+import functools
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from kube_gaplint.cli import console
 from kube_gaplint.cli.app import COMMANDS
-from kube_gaplint.cli.types import did_you_mean
+from kube_gaplint.cli.types import Grouped, did_you_mean
+
+if TYPE_CHECKING:
+    from kube_gaplint.config import Config
+    from kube_gaplint.engine import Request
+
+_INPUT = "Input"
+_OPTIONS = (
+    click.argument("paths", nargs=-1, type=click.UNPROCESSED),
+    click.option(
+        "--stdin-filename",
+        cls=Grouped,
+        group=_INPUT,
+        metavar="NAME",
+        default="",
+        help="What to call standard input (`-`).",
+    ),
+    click.option(
+        "--exclude",
+        cls=Grouped,
+        group=_INPUT,
+        multiple=True,
+        metavar="PATTERN",
+        help="Pass over paths that match, as in .gitignore; adds to the configuration. Repeatable.",
+    ),
+    click.option(
+        "--config",
+        "config_path",
+        cls=Grouped,
+        group=_INPUT,
+        metavar="FILE",
+        default="",
+        help="Read this configuration instead of the closest .gaplint.yaml or pyproject.toml.",
+    ),
+    click.option("--isolated", cls=Grouped, group=_INPUT, is_flag=True, help="Read no configuration file."),
+)
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """The values of the options that say what is read."""
+
+    paths: tuple[str, ...]
+    stdin_filename: str
+    exclude: tuple[str, ...]
+    config_path: str
+    isolated: bool
+
+    @cached_property
+    def config(self) -> Config:
+        """The configuration of this run. Raises click's errors."""
+        from kube_gaplint.config import Config, ConfigProblem, load
+
+        if self.isolated:
+            if self.config_path:
+                raise click.UsageError("--isolated reads no configuration, and --config names one; give one of them.")
+            return Config()
+        try:
+            return load(self.paths, self.config_path)
+        except ConfigProblem as problem:
+            raise click.ClickException(f"the configuration is wrong\n{problem}") from problem
+
+    def request(self) -> Request:
+        """The request for a run, as far as inputs and configuration go. Raises click's errors."""
+        from kube_gaplint.discover import Exclusion
+        from kube_gaplint.engine import Request
+
+        config = self.config
+        exclude = [Exclusion(config.exclude, config.folder), Exclusion(self.exclude)]
+        return Request(
+            paths=self.paths,
+            stdin=standard_input(self.paths, self.stdin_filename),
+            stdin_filename=self.stdin_filename,
+            profile=config.profile,
+            kinds=config.kinds,
+            exclude=tuple(one for one in exclude if one.patterns),
+        )
+
+
+def with_inputs(command: Callable[..., int]) -> Callable[..., int]:
+    """Give a command the argument PATH and the options of `Inputs`, which it gets as its first argument."""
+
+    @functools.wraps(command)
+    def takes_options(
+        *,
+        paths: tuple[str, ...],
+        stdin_filename: str,
+        exclude: tuple[str, ...],
+        config_path: str,
+        isolated: bool,
+        **others: Any,
+    ) -> int:
+        return command(Inputs(paths or (".",), stdin_filename, exclude, config_path, isolated), **others)
+
+    for option in reversed(_OPTIONS):
+        takes_options = option(takes_options)
+    return takes_options
 
 
 def standard_input(paths: Sequence[str], filename: str) -> bytes | None:

@@ -9,7 +9,7 @@ import click
 
 from kube_gaplint.cli import console
 from kube_gaplint.cli.app import CONTEXT
-from kube_gaplint.cli.inputs import standard_input, wrong_paths
+from kube_gaplint.cli.inputs import Inputs, with_inputs, wrong_paths
 from kube_gaplint.cli.types import CommaList, Grouped, GroupedCommand, Near, did_you_mean
 from kube_gaplint.report.options import RenderOptions
 from kube_gaplint.report.show import FORMATS, render
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 _CHOICE = "What is shown"
 _OUTPUT = "Output"
-_INPUT = "Input"
 
 _EXAMPLES = """\
 gaplint show train.yaml                      all that is understood of a file
@@ -31,7 +30,6 @@ gaplint show --format json . | jq '.workloads[].purpose'"""
 
 
 @click.command(cls=GroupedCommand, context_settings=CONTEXT, after=(("Examples", _EXAMPLES),))
-@click.argument("paths", nargs=-1, type=click.UNPROCESSED)
 @click.option(
     "--kind",
     "kinds",
@@ -72,54 +70,27 @@ gaplint show --format json . | jq '.workloads[].purpose'"""
     help="auto (default; NO_COLOR switches it off), always or never.",
 )
 @click.option("-q", "--quiet", cls=Grouped, group=_OUTPUT, is_flag=True, help="No summary, no hints.")
-@click.option(
-    "--stdin-filename",
-    cls=Grouped,
-    group=_INPUT,
-    metavar="NAME",
-    default="",
-    help="What to call standard input (`-`).",
-)
-@click.option(
-    "--exclude",
-    cls=Grouped,
-    group=_INPUT,
-    multiple=True,
-    metavar="PATTERN",
-    help="Pass over paths that match, as in .gitignore. Repeatable.",
-)
-@click.option("--isolated", cls=Grouped, group=_INPUT, is_flag=True, help="Read no configuration file.")
+@with_inputs
 def command(
-    paths: tuple[str, ...],
+    inputs: Inputs,
     kinds: tuple[tuple[str, ...], ...],
     names: tuple[tuple[str, ...], ...],
     format_: str,
     color: str,
     quiet: bool,
-    stdin_filename: str,
-    exclude: tuple[str, ...],
-    isolated: bool,
 ) -> int:
     """Show what gaplint understood of each workload, batch script and node pool, and judge nothing.
 
     Every value says where it comes from: a place in a file, a default, whoever injects it, or why it is not known.
     PATH is a file or a folder; without one it is the current folder, and `-` is standard input.
     """
-    del isolated  # there is no configuration file yet
     from kube_gaplint import engine
     from kube_gaplint.report.show.gather import Choice, gather
 
-    paths = paths or (".",)
-    request = engine.Request(
-        paths=paths,
-        stdin=standard_input(paths, stdin_filename),
-        stdin_filename=stdin_filename,
-        exclude=exclude,
-    )
     try:
-        reading = engine.read(request)
+        reading = engine.read(inputs.request())
     except engine.UsageProblem as problem:
-        raise wrong_paths(problem, paths) from problem
+        raise wrong_paths(problem, inputs.paths) from problem
     choice = Choice(tuple(one for many in kinds for one in many), tuple(one for many in names for one in many))
     shown = gather(
         reading.model.views,

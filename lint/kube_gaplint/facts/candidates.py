@@ -116,3 +116,6 @@ TOOL_FOLDERS = frozenset(
 """Folders that tools fill; nobody keeps manifests there."""
 
 VERSION_CONTROL_FOLDERS = frozenset({".git", ".hg", ".svn", ".jj", ".sl"})
+
+OWN_NAMES = frozenset({".gaplint.yaml", ".gaplint.yml", ".gaplint-baseline.json"})
+"""gaplint's own files: they name kinds and are no manifests."""

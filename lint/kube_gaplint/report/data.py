@@ -64,6 +64,7 @@ def finding_data(finding: Finding) -> dict[str, Any]:
         "suppressed": None
         if suppressed is None
         else {
+            "by": suppressed.how,
             "reason": encodable(suppressed.reason),
             "until": suppressed.until,
             "location": None if suppressed.place is None else location_data(suppressed.place),

@@ -110,7 +110,8 @@ def _result(finding: Finding, rule: int, options: RenderOptions) -> dict[str, An
         "suppressions": [],
     }
     if finding.suppressed is not None:
-        result["suppressions"] = [{"kind": "inSource", "justification": _text(finding.suppressed.reason)}]
+        kind = "inSource" if finding.suppressed.how == "source" else "external"
+        result["suppressions"] = [{"kind": kind, "justification": _text(finding.suppressed.reason)}]
     return result
 
 

@@ -1,0 +1,86 @@
+# ruff: noqa: PTH110, PTH112, PTH118, PTH120
+# Paths are strings here, as in discover.
+"""Which configuration file a run reads: the closest one, up to the root of the repository."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from kube_gaplint.discover import FileId, boundary_of, read_file, within
+
+YAML_NAMES = (".gaplint.yaml", ".gaplint.yml")
+PYPROJECT = "pyproject.toml"
+_TABLE = b"tool.gaplint"
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigFile:
+    """A configuration file. `shown` is the path as the user reads it, `folder` the real folder that holds it."""
+
+    shown: str
+    folder: str
+    data: bytes
+
+    @property
+    def is_toml(self) -> bool:
+        return self.shown.endswith(".toml")
+
+
+class ConfigProblem(Exception):
+    """The configuration cannot be used. The message has a line for each mistake, with its place."""
+
+
+def find(paths: Sequence[str]) -> ConfigFile | None:
+    """The closest configuration file, or None.
+
+    The search begins in the folder that all given paths lie in (standard input counts as the current folder) and ends
+    at the git top level; without git, at the current folder where that is further up, else where it began. In one
+    folder `.gaplint.yaml` comes before `pyproject.toml`. Raises ConfigProblem.
+    """
+    here = os.path.realpath(os.curdir)
+    folder = _common_folder(paths, here)
+    last = boundary_of(folder) or (here if within(folder, here) else folder)
+    while True:
+        for name in (*YAML_NAMES, PYPROJECT):
+            path = os.path.join(folder, name)
+            if os.path.lexists(path):
+                found = _file(path, last, here)
+                if name != PYPROJECT or _TABLE in found.data:
+                    return found
+        if folder == last or folder == os.path.dirname(folder):
+            return None
+        folder = os.path.dirname(folder)
+
+
+def read(path: str) -> ConfigFile:
+    """The configuration file that the user named. Raises ConfigProblem."""
+    real = os.path.realpath(path)
+    data = read_file(FileId(path, real))
+    if data is None:
+        reason = "no such file" if not os.path.exists(real) else "it cannot be read as a file"
+        raise ConfigProblem(f"{path}: {reason}")
+    return ConfigFile(path, os.path.dirname(real), data)
+
+
+def _common_folder(paths: Sequence[str], here: str) -> str:
+    folders = []
+    for path in paths:
+        real = here if path == "-" else os.path.realpath(path)
+        folders.append(real if os.path.isdir(real) else os.path.dirname(real))
+    try:
+        return os.path.commonpath(folders) if folders else here
+    except ValueError:  # several drives
+        return here
+
+
+def _file(path: str, root: str, here: str) -> ConfigFile:
+    shown = os.path.relpath(path, here) if within(path, here) else path
+    real = os.path.realpath(path)
+    if not within(real, root):
+        raise ConfigProblem(f"{shown}: it is a symbolic link out of {root}, which is not followed")
+    data = read_file(FileId(shown, real, root))
+    if data is None:
+        raise ConfigProblem(f"{shown}: it cannot be read as a file")
+    return ConfigFile(shown, os.path.dirname(path), data)
