@@ -589,6 +589,15 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str], ...] = (
         "The log does not tell which host wrote a line, so a bad node cannot be found and excluded.",
     ),
     (
+        "STOP001",
+        "shell-swallows-sigterm",
+        "warning",
+        "TrainingProcess",
+        "kube_gaplint_rules.stop.shell_swallows_sigterm",
+        "core",
+        "A.",
+    ),
+    (
         "STOP004",
         "prestop-exceeds-grace",
         "error",

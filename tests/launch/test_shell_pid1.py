@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from shell_reading import environment_of, literal, whole
 
-from kube_gaplint.launch.shell_pid1 import shell_stays_pid1
+from kube_gaplint.launch.shell_pid1 import shell_in_front, shell_stays_pid1
 from kube_gaplint.launch.start import start
-from kube_gaplint.model.command import Word
+from kube_gaplint.model.command import ShellInFront, Word
 
 # string given to -c: (bash stays, dash stays)
 MEASURED = {
@@ -94,3 +94,69 @@ def test_the_last_command_by_default() -> None:
     assert last("if x; then exec a; fi; b | c") is None
     assert last("a | b") is True
     assert last("") is True
+
+
+def in_front(words: tuple[Word, ...], files: dict[str, str] | None = None, sh: str = "") -> ShellInFront | None:
+    known = {path: whole(text, path) for path, text in (files or {}).items()}
+    (command,) = [c for c in start(words, environment_of(), known.get).commands if c.name == "train"]
+    return shell_in_front(command, sh)
+
+
+REASONS = {
+    "train; a": ("later", False),
+    "train > log": ("redirected", True),
+    "X=1 train > log": ("redirected", False),
+    "nohup train > log": ("redirected", False),
+    "(train > log)": ("redirected", False),
+    "train | tee log": ("pipe", False),
+    "train || true": ("fallback", False),
+    "if a; then train; fi": ("compound", False),
+    "train\n\n": ("text", True),
+    "train & wait": ("background", False),
+    "trap 'rm -f lock' TERM; train": ("trap", False),
+    "for i in 1 2; do train > log; done": ("redirected", False),
+}
+
+
+@pytest.mark.parametrize("text", REASONS)
+def test_why_a_shell_stays(text: str) -> None:
+    found = in_front(shell("bash", text))
+    assert found is not None
+    assert (found.why, found.exec_suffices) == REASONS[text]
+    assert found.shell == "bash"
+    assert found.command.name == "train"
+
+
+def test_what_comes_next() -> None:
+    found = in_front(shell("bash", "train; a; b"))
+    assert found is not None and found.after is not None
+    assert found.after.name == "a"
+    assert in_front(shell("bash", "a; train")) is None
+
+
+def test_sh_is_what_the_image_has() -> None:
+    assert in_front(shell("sh", "train")) is None
+    assert in_front(shell("sh", "train"), sh="bash") is None
+    found = in_front(shell("sh", "train"), sh="dash")
+    assert found is not None
+    assert (found.why, found.exec_suffices) == ("dash", True)
+
+
+def test_traps_that_hand_the_signal_on() -> None:
+    told = "trap 'kill -TERM $p; wait' TERM; train & p=$!; wait $p"
+    assert in_front(shell("bash", told)) is None
+    assert in_front(shell("bash", "stop() { kill $p; }; trap stop 15; train & p=$!; wait")) is None
+    assert in_front(shell("bash", "trap 'kill $(jobs -p)' EXIT; train & wait")) is None
+    said = in_front(shell("bash", "trap 'echo bye' TERM; train & wait"))
+    assert said is not None and not said.deaf_trap
+    late = in_front(shell("bash", "trap 'kill -TERM $p' TERM; train; a"))
+    assert late is not None and late.deaf_trap
+
+
+def test_the_innermost_shell_counts() -> None:
+    found = in_front(shell("bash", "bash /r.sh; a"), {"/r.sh": "train"})
+    assert found is not None
+    assert (found.why, found.exec_suffices) == ("file", True)
+    outer = in_front(shell("bash", "bash /r.sh; a"), {"/r.sh": "exec train"})
+    assert outer is not None
+    assert (outer.why, outer.command.name) == ("later", "bash")

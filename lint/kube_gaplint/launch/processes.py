@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from kube_gaplint.facts import programs
+from kube_gaplint.facts.base_systems import default_shell
 from kube_gaplint.facts.images import contents
 from kube_gaplint.facts.launchers import NOT_TRAINING, NOT_TRAINING_MODULES, TRAINING_SCRIPTS
 from kube_gaplint.launch.config_files import written_files
@@ -15,9 +16,10 @@ from kube_gaplint.launch.launchers import Peeled, is_launcher, peel_all
 from kube_gaplint.launch.launchers.base import Files, matches
 from kube_gaplint.launch.lookup import ScriptFacts
 from kube_gaplint.launch.options import parse_options
+from kube_gaplint.launch.shell_pid1 import shell_in_front
 from kube_gaplint.launch.shell_status import lost_status
 from kube_gaplint.launch.versions import releases
-from kube_gaplint.model.command import Command
+from kube_gaplint.model.command import Command, ShellInFront
 from kube_gaplint.model.environment import Environment
 from kube_gaplint.model.profile import Profile
 from kube_gaplint.model.setting import Absent, Origin, Set, Setting, Unknown
@@ -200,6 +202,7 @@ class _Reader:
             torch_is_early=self._is_early(torch, peeled.image),
             reads=candidate.reads | self._shell_reads(),
             status_lost=lost_status(peeled.command),
+            shell_in_front=self._shell_in_front(peeled.command),
             origin=Origin(peeled.command.place),
         )
 
@@ -231,8 +234,13 @@ class _Reader:
             torch_is_early=self._is_early(torch, image),
             reads=self._shell_reads(),
             status_lost=lost_status(command),
+            shell_in_front=self._shell_in_front(command),
             origin=origin,
         )
+
+    def _shell_in_front(self, command: Command) -> ShellInFront | None:
+        image = self.container.image
+        return shell_in_front(command, default_shell(image.value) if isinstance(image, Set) else "")
 
     def _shell_reads(self) -> frozenset[str]:
         return frozenset(name for script in self.container.scripts for name in script.reads)

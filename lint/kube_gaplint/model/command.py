@@ -191,6 +191,34 @@ class LostStatus:
     """For "pipe": with pipefail in force the script would end with the failure."""
 
 
+ShellHold: TypeAlias = Literal[
+    "background", "pipe", "redirected", "fallback", "time", "trap", "file", "later", "compound", "text", "dash"
+]
+
+
+@dataclass(frozen=True, slots=True)
+class ShellInFront:
+    """A shell that stays between the container's runtime and a program, and hands no SIGTERM on to it.
+
+    `why` it does not run the program in its own place: "background", "pipe", "redirected", "fallback" (`|| true`),
+    "time" and "trap" as they stand at the program, "file" (it reads a script file), "later" (commands come after it),
+    "compound" (it stands in an `if`, a loop or a group), "text" (a blank line or a comment comes after it), "dash"
+    (this shell never does).
+    """
+
+    shell: str
+    why: ShellHold
+    command: Command
+    """What the shell waits for: the program, or an inner shell."""
+    after: Command | None = None
+    """The command that the script runs next."""
+    deaf_trap: bool = False
+    """A trap on SIGTERM is set, which the shell runs only when the program in the foreground has ended."""
+
+    exec_suffices: bool = False
+    """`exec` in front of the command is all that it takes: it ends the script, and no trap is set."""
+
+
 @dataclass(slots=True, eq=False)
 class Heredoc:
     """A here-document: its text, and the command that reads it or the file that it is written to."""

@@ -14,7 +14,7 @@ from kube_gaplint.facts.fabric import (
     is_infiniband,
 )
 from kube_gaplint.facts.nvlink import has_nvlink
-from kube_gaplint.model.command import Command, LostStatus, Word
+from kube_gaplint.model.command import Command, LostStatus, ShellInFront, Word
 from kube_gaplint.model.environment import Environment
 from kube_gaplint.model.pod import affinity
 from kube_gaplint.model.setting import Absent, Origin, Set, Setting, Unknown
@@ -223,6 +223,9 @@ class TrainingProcess:
     """Environment variables that the visible scripts read by name themselves: private names are no misspelt ones."""
     status_lost: LostStatus | None = None
     """How its exit status is lost when it fails; None where it reaches the container's, or where that is not known."""
+    shell_in_front: ShellInFront | None = None
+    """The shell that stays in front of it in its container and hands no SIGTERM on; None where the program takes the
+    shell's place or a trap tells it, and where that is not known."""
     origin: Origin = field(kw_only=True)
 
     @property

@@ -1,0 +1,50 @@
+"""What becomes of a training process when its pod is told to stop: who gets SIGTERM, how long there is for a save."""
+
+from __future__ import annotations
+
+from kube_gaplint.model.command import ShellInFront
+from kube_gaplint.model.scale import duration
+from kube_gaplint.model.setting import Absent, Origin, Set
+from kube_gaplint.model.training import TrainingProcess
+from kube_gaplint.model.units import as_boolean
+
+ELSEWHERE = frozenset({"mpirun", "horovodrun", "ray", "srun"})
+"""Launchers whose processes do not stop by the signal that their pod gets."""
+DEFAULT_GRACE = 30.0
+"""Kubernetes' terminationGracePeriodSeconds, in seconds."""
+
+
+def deaf_shell(process: TrainingProcess) -> ShellInFront | None:
+    """The shell that keeps SIGTERM from a process, as the first process of its container.
+
+    None where nothing does, where that is not known, where another process is the first one (a namespace shared by the
+    pod or the host), and for processes that a launcher starts in other pods.
+    """
+    pod, workload = process.role.pod, process.workload
+    if workload.batch is not None or not process.role.trains or set(process.layers()) & ELSEWHERE:
+        return None
+    if workload.subject.api_version.startswith("ray.io/"):
+        return None  # Ray's own processes come first in its containers
+    for name in ("shareProcessNamespace", "hostPID"):
+        shared = as_boolean(pod.fields.get(name, Absent(pod.origin)))
+        if not isinstance(shared, Absent) and not (isinstance(shared, Set) and not shared.value):
+            return None
+    return process.shell_in_front
+
+
+def saves_when_stopped(process: TrainingProcess) -> Origin | None:
+    """What shows that the program saves when it is told to stop."""
+    saves = process.settings.signal_save
+    return saves.origin if isinstance(saves, Set) and saves.value else None
+
+
+def asked_grace(process: TrainingProcess) -> Set[float] | None:
+    """The grace period in seconds, where somebody asked for more than Kubernetes' 30 s."""
+    grace = process.role.pod.grace_seconds
+    return grace if isinstance(grace, Set) and grace.origin.written and grace.value > DEFAULT_GRACE else None
+
+
+def grace_shown(process: TrainingProcess) -> str:
+    """`30 s`: the grace period, for messages."""
+    grace = process.role.pod.grace_seconds
+    return duration(grace.value) if isinstance(grace, Set) else "the grace period"
