@@ -595,7 +595,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str], ...] = (
         "TrainingProcess",
         "kube_gaplint_rules.stop.shell_swallows_sigterm",
         "core",
-        "A.",
+        "A shell stays in front of the training, so that SIGTERM never reaches it.",
     ),
     (
         "STOP004",
