@@ -41,6 +41,7 @@ EVIDENCE_KINDS = frozenset(
         "PodDisruptionBudget", "LimitRange", "PriorityClass", "StorageClass", "NodeHealthCheck", "Profile",
         "MutatingAdmissionPolicy", "MaintenanceConfiguration", "Policy", "Sidecar", "PeerAuthentication",
         "IstioOperator", "ProvisioningRequest", "ClusterAutoscaler", "MachineAutoscaler", "KubeletConfiguration",
+        "LocalQueue",
     }
 )  # fmt: skip
 """Kinds that say something about a judged object without being named by it: read when there is one."""
@@ -48,7 +49,7 @@ EVIDENCE_KINDS = frozenset(
 NAMED_KINDS = frozenset(
     {
         "ConfigMap", "Secret", "PersistentVolumeClaim", "PersistentVolume", "Service", "ExternalSecret", "SealedSecret",
-        "Namespace", "RuntimeClass", "ResourceClaimTemplate", "ResourceClaim", "DeviceClass", "LocalQueue",
+        "Namespace", "RuntimeClass", "ResourceClaimTemplate", "ResourceClaim", "DeviceClass",
         "ClusterQueue", "Cohort", "ResourceFlavor", "Topology", "WorkloadPriorityClass", "Queue", "ResourceQuota",
         "PrometheusRule",
     }

@@ -32,7 +32,35 @@ QUEUE_LABELS: dict[str, str] = {
     "kueue.x-k8s.io/queue-name": "Kueue",
     "kai.scheduler/queue": "KAI",
     "runai/queue": "Run:ai",
+    "volcano.sh/queue-name": "Volcano",
+    "scheduling.volcano.sh/queue-name": "Volcano",
+    "ray.io/gang-scheduling-enabled": "KubeRay's batch scheduler",
 }
+
+# A label of KubeRay whose value names the scheduler.
+SCHEDULER_LABEL = "ray.io/scheduler-name"
+
+# Annotations of the job or of its pods by which whole groups of pods, or the nodes for all of them, are placed at once.
+PLACEMENT_ANNOTATIONS: dict[str, str] = {
+    "alpha.jobset.sigs.k8s.io/exclusive-topology": "JobSet's exclusive placement",
+    "autoscaling.x-k8s.io/consume-provisioning-request": "a ProvisioningRequest",
+    "cluster-autoscaler.kubernetes.io/consume-provisioning-request": "a ProvisioningRequest",
+    "kueue.x-k8s.io/podset-required-topology": "Kueue",
+    "kueue.x-k8s.io/podset-preferred-topology": "Kueue",
+}
+
+# Fields of pods, and of the part of a job that makes them, that name a group in Kubernetes' own workload API.
+POD_GROUP_FIELDS: dict[str, str] = {
+    "workloadRef.name": "Kubernetes' workload API",
+    "schedulingGroup.podGroupName": "Kubernetes' workload API",
+}
+JOB_GANG_FIELDS: dict[str, str] = {"scheduling.schedulingPolicy.gang.minCount": "Kubernetes' workload API"}
+
+# The queue that Kueue puts jobs without a label into, where the namespace has it. (Kueue, LocalQueueDefaulting)
+DEFAULT_QUEUE = "default"
+
+# Owners that take a job whose pods do not all run down again: nothing waits in halves for ever.
+GANG_OWNERS: dict[str, str] = {"AppWrapper": "AppWrapper"}
 
 # Labels and annotations of pods that name the group which they belong to.
 POD_GROUP_KEYS: dict[str, str] = {

@@ -1,10 +1,12 @@
-"""Signs of what runs in a cluster: node labels, images and kinds that give autoscalers, meshes and watchers away.
+"""Signs of what runs in a cluster: what gives autoscalers, meshes, watchers and the set-up of nodes away.
 
-Sources: facts of Kubernetes objects, sections C (eviction), D (nodes) and E (webhooks that inject sidecars).
+Sources: facts of Kubernetes objects, sections C (eviction), D (nodes) and E (webhooks that inject sidecars);
+systemd.exec(5) (LimitMEMLOCK) and limits.conf(5).
 """
 
 from __future__ import annotations
 
+import re
 from fnmatch import fnmatchcase
 
 # Node labels (in selectors and affinity) and annotations of pods that only this autoscaler's users write.
@@ -45,6 +47,13 @@ SINGLE_PROCESS_KILL: dict[tuple[str, str], tuple[tuple[str, ...], ...]] = {
     ("machineconfiguration.openshift.io", "KubeletConfig"): (("spec", "kubeletConfig", "singleProcessOOMKill"),),
 }
 """Where the kubelet is told to kill one process instead of the container (Kubernetes 1.32 and later)."""
+
+# Kinds that set nodes up, and how the limit of locked memory is raised there: for containers by the runtime's unit.
+NODE_SETUP_KINDS = frozenset(
+    {"MachineConfig", "KubeadmConfig", "KubeadmConfigTemplate", "KubeadmControlPlane", "EC2NodeClass", "ClusterConfig",
+     "NodeClass", "EKSConfig", "EKSConfigTemplate", "RKE2ConfigTemplate", "KThreesConfigTemplate", "DaemonSet"}
+)  # fmt: skip
+RAISES_MEMLOCK = re.compile(r"LimitMEMLOCK\s*=\s*infinity|memlock[=\s:-]{1,10}(?:unlimited|infinity|-1\b)")
 
 
 def matches(name: str, patterns: tuple[str, ...]) -> bool:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from kube_gaplint.facts import schedulers
 from kube_gaplint.kinds.context import Context
 from kube_gaplint.kinds.fields import Part
+from kube_gaplint.kinds.gang import gang_of
 from kube_gaplint.kinds.owners import outer_layers
 from kube_gaplint.kinds.paths import fields_of
 from kube_gaplint.model.setting import Absent, Origin, Set, Setting, Unknown
@@ -63,7 +63,7 @@ def assemble(
         restart_budget=whole_budget(layers, origin)
         if budget is None
         else over(layers[: len(layers) - len(restarts)], budget),
-        gang_scheduled=gang_of(context, roles, labels) if gang is None else gang,
+        gang_scheduled=gang_of(context, roles, labels, annotations) if gang is None else gang,
         elastic=Set(False, Origin(context.object.place, "derived")) if elastic is None else elastic,
         deadline_seconds=deadline,
         run_days=_run_days(context, roles, annotations, deadline),
@@ -177,49 +177,6 @@ def _origin_of(inner: Setting[int], layers: Sequence[RestartLayer]) -> Origin:
     if isinstance(inner, Unknown):
         raise ValueError("an unknown budget has no place")
     return inner.origin
-
-
-# Gang scheduling
-
-
-def gang_of(context: Context, roles: Sequence[Role], labels: Mapping[str, Setting[str]]) -> Setting[bool]:
-    """Whether all pods start together or none does: by a queue's label, a scheduler, or a pod group."""
-    sources = [labels, *_owner_labels(context)]
-    sources.extend(role.pod.labels for role in roles)
-    for source in sources:
-        for key, system in schedulers.QUEUE_LABELS.items():
-            found = source.get(key)
-            if isinstance(found, Set):
-                return Set(True, replace(found.origin, note=system))
-            if isinstance(found, Unknown):
-                return found
-    for role in roles:
-        for table in (role.pod.annotations, role.pod.labels):
-            for key, system in schedulers.POD_GROUP_KEYS.items():
-                found = table.get(key)
-                if found is not None and not isinstance(found, Absent):
-                    return Set(True, replace(found.origin or role.pod.origin, note=system))
-    unknown: Unknown | None = None
-    for role in roles:
-        scheduler = role.pod.fields.get("schedulerName")
-        if isinstance(scheduler, Set) and scheduler.value in schedulers.GANG_SCHEDULERS:
-            return Set(True, replace(scheduler.origin, note=schedulers.GANG_SCHEDULERS[scheduler.value]))
-        if isinstance(scheduler, Set) and scheduler.value not in schedulers.SINGLE_SCHEDULERS:
-            unknown = unknown or Unknown(f"what scheduler {scheduler.value} does is not known", scheduler.origin)
-        elif isinstance(scheduler, Unknown):
-            unknown = unknown or scheduler
-        elif role.pod.overrides_unknown:
-            unknown = unknown or Unknown(role.pod.overrides_unknown, role.pod.origin)
-    if unknown is not None:
-        return unknown
-    if context.profile.gang_scheduler:
-        return Set(True, Origin(context.object.place, "default", "the profile's gang_scheduler"))
-    return Set(False, Origin(context.object.place, "derived", node=context.object.node))
-
-
-def _owner_labels(context: Context) -> Iterable[Mapping[str, Setting[str]]]:
-    for owner in context.object.wrapped_by:
-        yield Part.of(owner.node).texts("metadata", "labels")
 
 
 # Declared numbers

@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from kube_gaplint.facts import surroundings as facts
+from kube_gaplint.facts.schedulers import POD_GROUP_KEYS
 from kube_gaplint.kinds.fields import Part
 from kube_gaplint.model.pod import affinity
 from kube_gaplint.model.profile import Profile
-from kube_gaplint.model.setting import Absent, Link, Set, Setting, Unknown
+from kube_gaplint.model.setting import Absent, Link, Origin, Set, Setting, Unknown
 from kube_gaplint.model.surroundings import (
     Autoscaler,
     DisruptionBudget,
     Evidence,
     LimitDefaults,
     NetworkService,
+    PodGroup,
     Priority,
     Surroundings,
 )
 from kube_gaplint.model.workload import Role, Workload
 from kube_gaplint.text import nodes
+from kube_gaplint.text.nodes import Node, Scalar
 from kube_gaplint.text.templates import placeholder
 
 if TYPE_CHECKING:
@@ -62,6 +66,7 @@ class Around:
     _node_health: Evidence | None = None
     _fills_requests: Evidence | None = None
     _single_process_kill: Evidence | None = None
+    _memlock: Evidence | None = None
     _mesh_kinds: list[KubeObject] = field(default_factory=list)
     _selectors: dict[tuple[str, str], list[KubeObject]] = field(default_factory=dict)
     _reclaim: dict[str, Setting[str]] = field(default_factory=dict)
@@ -78,6 +83,8 @@ class Around:
             self._autoscalers[name] = Evidence(f"the profile's autoscaler {name}")
         if self.profile.node_health or self.profile.supervisor:
             self._node_health = Evidence("the profile says so")
+        if self.profile.memlock_unlimited:
+            self._memlock = Evidence("the profile says so")
 
     def _look_at(self, item: KubeObject) -> None:
         key = (item.group, item.kind)
@@ -90,6 +97,9 @@ class Around:
                 self._autoscalers.setdefault("cluster-autoscaler", Evidence(what, origin))
         if key in facts.NODE_HEALTH_KINDS and self._node_health is None:
             self._node_health = Evidence(what, origin)
+        if self._memlock is None and item.kind in facts.NODE_SETUP_KINDS:
+            raised = _text_in(item.node, facts.RAISES_MEMLOCK)
+            self._memlock = None if raised is None else Evidence(what, Origin(raised.place, node=raised))
         if key in facts.MESH_KINDS:
             self._mesh_kinds.append(item)
         for path in facts.AUTOPILOT.get(key, ()):
@@ -152,6 +162,8 @@ class Around:
             budgets=tuple(_budget(item, roles) for item, roles in selected if item.kind == "PodDisruptionBudget"),
             priorities=tuple(self._priorities(workload, near)),
             services=tuple(_service(item, roles) for item, roles in selected if item.kind == "Service"),
+            pod_groups=tuple(self._pod_groups(workload, near)),
+            memlock=self._memlock,
             limits=tuple(self._limits(namespace)),
             fills_requests=self._fills_requests,
             single_process_kill=self._single_process_kill,
@@ -196,6 +208,21 @@ class Around:
                     if _matches(item, own):
                         found.setdefault(id(item), (item, []))[1].append(role)
         return [(item, tuple(roles)) for item, roles in found.values()]
+
+    def _pod_groups(self, workload: Workload, near: KubeObject) -> Iterable[PodGroup]:
+        """PodGroup objects that the pods' labels or annotations name."""
+        roles: dict[str, list[str]] = {}
+        for role in workload.roles:
+            for table in (role.pod.labels, role.pod.annotations):
+                for key in POD_GROUP_KEYS.keys() & table.keys():
+                    name = table[key]
+                    if isinstance(name, Set) and role.name not in roles.setdefault(name.value, []):
+                        roles[name.value].append(role.name)
+        for group, members in roles.items():
+            found = self.bundle.find(None, "PodGroup", group, near.namespace, near)
+            if found is not None and not isinstance(found, Unknown):
+                part = Part.of(found.node)
+                yield PodGroup(group, tuple(members), part.integer("spec", "minMember"), part.origin)
 
     def _priorities(self, workload: Workload, near: KubeObject) -> Iterable[Priority]:
         for role in workload.roles:
@@ -249,6 +276,20 @@ class Around:
 def _is_true(item: KubeObject, path: tuple[str, ...]) -> bool:
     value = Part.of(item.node).boolean(*path)
     return isinstance(value, Set) and value.value
+
+
+def _text_in(root: Node, pattern: re.Pattern[str]) -> Scalar | None:
+    """The first scalar below a node in which a pattern is found; without recursion, for nesting may be hostile."""
+    stack = [root]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, nodes.Mapping):
+            stack.extend(entry.value for entry in reversed(list(node)))
+        elif isinstance(node, nodes.Sequence):
+            stack.extend(reversed(list(node)))
+        elif isinstance(node, Scalar) and pattern.search(node.text):
+            return node
+    return None
 
 
 def _matches(item: KubeObject, labels: Mapping[str, str]) -> bool:

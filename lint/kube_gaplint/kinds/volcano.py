@@ -18,13 +18,13 @@ from kube_gaplint.kinds.assembly import (
     FAILURE,
     LOSS,
     assemble,
-    gang_of,
     helpers_do_not_train,
     text_setting,
     total,
 )
 from kube_gaplint.kinds.context import Context
 from kube_gaplint.kinds.fields import Part
+from kube_gaplint.kinds.gang import gang_of
 from kube_gaplint.kinds.paths import fields_of
 from kube_gaplint.kinds.pods import Making, read_pod
 from kube_gaplint.kinds.volumes import claim_volume
@@ -219,7 +219,8 @@ def _gang(context: Context, roles: list[Role], scheduler: Setting[str]) -> Setti
     """Volcano's scheduler starts minAvailable pods or none."""
     if isinstance(scheduler, Set) and scheduler.value == "volcano":
         return Set(True, replace(scheduler.origin, note="Volcano"))
-    return gang_of(context, roles, context.root.texts("metadata", "labels"))
+    metadata = context.root.at("metadata")
+    return gang_of(context, roles, metadata.texts("labels"), metadata.texts("annotations"))
 
 
 # Plugins

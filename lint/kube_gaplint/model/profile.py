@@ -25,6 +25,7 @@ class Profile:
     node_health: bool | None = None
     supervisor: bool | None = None
     rdma: bool | None = None
+    memlock_unlimited: bool | None = None
     kill_on_bad_exit: bool | None = None
     slurm_requeue: bool | None = None
     gpus_per_node: int | None = None

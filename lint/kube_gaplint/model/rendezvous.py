@@ -6,6 +6,7 @@ from typing import Literal, TypeAlias
 
 from kube_gaplint.model.setting import Absent, Set
 from kube_gaplint.model.training import Launcher, TrainingProcess
+from kube_gaplint.model.workload import Workload
 
 Meeting: TypeAlias = Literal["static", "dynamic", "remote", "alone", "unknown"]
 
@@ -45,3 +46,48 @@ def restarts_processes(process: TrainingProcess) -> bool | None:
     if agent is None or isinstance(agent.max_restarts, Absent):
         return False
     return agent.max_restarts.value > 0 if isinstance(agent.max_restarts, Set) else None
+
+
+COUPLED_KINDS = frozenset(
+    {
+        "PyTorchJob", "TFJob", "XGBoostJob", "PaddleJob", "JAXJob", "MXJob", "MPIJob", "TrainJob", "JobSet", "RayJob",
+        "RayCluster", "LeaderWorkerSet", "HyperPodPyTorchJob", "ElasticJob", "DistributedWorkload", "sbatch",
+    }
+)  # fmt: skip
+"""Kinds whose pods exist to compute together."""
+
+MEETING_VARIABLES = ("MASTER_ADDR", "JAX_COORDINATOR_ADDRESS", "COORDINATOR_ADDRESS", "TF_CONFIG", "MPI_HOST")
+"""Variables by which the processes of several pods find one another."""
+
+
+def computes_together(workload: Workload) -> bool | None:
+    """Whether the pods of a workload need one another; None where nothing tells.
+
+    Pods that each start a run of their own (torchrun for one node in each) do not, whatever the kind.
+    """
+    met = [meeting(process) for process in workload.processes]
+    if met and all(one == "alone" for one in met):
+        return False
+    if workload.subject.kind in COUPLED_KINDS:
+        return True
+    if any(one in ("static", "dynamic", "remote") for one in met):
+        return True
+    given = (container.environment for _, container in workload.containers())
+    return True if any(name in environment for environment in given for name in MEETING_VARIABLES) else None
+
+
+def may_shrink(workload: Workload) -> bool:
+    """Whether the job surely also runs with fewer pods than it asks for, by its controller or its launcher's range."""
+    ranges = [launcher.elastic for process in workload.processes for launcher in process.launchers]
+    return any(isinstance(setting, Set) and setting.value for setting in (workload.elastic, *ranges))
+
+
+def spans_pods(workload: Workload) -> bool:
+    """Whether it surely computes on several pods or nodes: by its replicas, or by what its launcher asks for."""
+    if isinstance(workload.nodes, Set) and workload.nodes.value > 1:
+        return True
+    return any(
+        isinstance(launcher.nodes, Set) and launcher.nodes.value > 1
+        for process in workload.processes
+        for launcher in process.launchers
+    )

@@ -67,6 +67,16 @@ class LimitDefaults:
 
 
 @dataclass(frozen=True, slots=True)
+class PodGroup:
+    """A PodGroup object that pods of the workload name. `least`: how many pods start together or not at all."""
+
+    name: str
+    roles: tuple[str, ...]
+    least: Setting[int]
+    origin: Origin
+
+
+@dataclass(frozen=True, slots=True)
 class Surroundings:
     """What stands around one workload. Empty fields: the paths say nothing of it."""
 
@@ -78,6 +88,9 @@ class Surroundings:
     budgets: tuple[DisruptionBudget, ...] = ()
     priorities: tuple[Priority, ...] = ()
     services: tuple[NetworkService, ...] = ()
+    pod_groups: tuple[PodGroup, ...] = ()
+    memlock: Evidence | None = None
+    """Something in the paths raises the limit of locked memory on nodes, or the profile says so."""
     limits: tuple[LimitDefaults, ...] = ()
     fills_requests: Evidence | None = None
     """What gives requests to pods that have none: GKE Autopilot, a VerticalPodAutoscaler that names the workload."""
