@@ -380,6 +380,16 @@ def script(name: str) -> Meaning | None:
     return next((meaning for meaning, marks in WORDS if marks.intersection(words)), None)
 
 
+ON_PURPOSE = frozenset(
+    {
+        "notebook", "jupyter", "interactive", "dev", "develop", "development", "devbox", "devel", "debug", "debugging",
+        "debugger", "workspace", "shell", "sandbox", "playground", "test", "tests", "testing", "tester", "ssh", "sshd",
+        "bastion", "toolbox", "nccl", "rccl", "benchmark",
+    }
+)  # fmt: skip
+"""Words of names, images and labels by which somebody says that a container waits for people, not for work."""
+
+
 def words_of(name: str) -> tuple[str, ...]:
     """The lower-case words of a name, split at everything that is neither a letter nor a digit."""
     plain = "".join(character if character.isalnum() else " " for character in name.lower()).split()

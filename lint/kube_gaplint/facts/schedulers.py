@@ -24,6 +24,11 @@ GANG_SCHEDULERS: dict[str, str] = {
     "yunikorn": "YuniKorn",
 }
 
+# Of them those for which the mpi-operator makes a PodGroup of the whole job. (mpi-operator pkg/controller/podgroup.go)
+WAITS_FOR_POD_GROUP = frozenset(
+    {"volcano", "vc-scheduler", "scheduler-plugins-scheduler", "coscheduler", "coscheduling", "gang-scheduler"}
+)
+
 # Schedulers that place pods one by one.
 SINGLE_SCHEDULERS = frozenset({"default-scheduler", "gke.io/optimize-utilization-scheduler", "linear-scheduler"})
 

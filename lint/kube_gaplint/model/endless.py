@@ -1,0 +1,64 @@
+"""Containers that never end by themselves."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kube_gaplint.facts.endless import ALWAYS_TRUE, LONGEST_NAP, serves, serving_image
+from kube_gaplint.model.command import Command
+from kube_gaplint.model.setting import Origin, Set
+from kube_gaplint.model.workload import Container
+
+_NO_WORK = frozenset(
+    {"echo", "printf", "cd", "export", "set", "trap", "mkdir", "chmod", "chown", "date", "hostname", "true", ":", "env",
+     "whoami", "pwd", "ls", "cat", "sleep", "tail", "wait", "service", "ssh-keygen", "nvidia-smi", "exec", "test", "["}
+)  # fmt: skip
+"""Commands that get something ready or look at it: a container that runs nothing else does no work."""
+
+
+@dataclass(frozen=True, slots=True)
+class Endless:
+    """What keeps a container running until it is stopped, in words, and where it is written."""
+
+    what: str
+    origin: Origin
+
+
+def endless(container: Container) -> Endless | None:
+    """The command of a container that surely runs for ever, or its image where the entry point serves."""
+    if not container.commands:
+        image = container.image
+        no_command = container.entrypoint_unknown and not isinstance(container.command, Set)
+        served = no_command and isinstance(image, Set) and serving_image(image.value)
+        return Endless(image.value, image.origin) if served and isinstance(image, Set) else None
+    for command in container.commands:
+        if _for_ever(command):
+            shown = " ".join(word.shown for word in command.words)[:60]
+            return Endless(shown, Origin(command.words[0].place))
+    return None
+
+
+def only_waits(container: Container) -> Endless | None:
+    """What a container waits with that does nothing else: `sleep infinity`, `tail -f /dev/null`."""
+    if not container.commands or any(command.name not in _NO_WORK for command in container.commands):
+        return None
+    return endless(container)
+
+
+def _for_ever(command: Command) -> bool:
+    if command.background or command.certainty in ("conditional", "on-exit", "never-seen"):
+        return False
+    words = [word.known or "" for word in command.words]
+    if command.certainty == "repeated":
+        return command.name == "sleep" and command.condition.strip() in ALWAYS_TRUE
+    if command.name == "sleep":
+        return any(_long(text) for text in words[1:])
+    return "timeout" not in command.wrappers and serves(command.name, frozenset(words[1:]))
+
+
+def _long(text: str) -> bool:
+    if text in ("infinity", "inf"):
+        return True
+    unit = {"d": 86_400.0, "h": 3600.0, "m": 60.0}.get(text[-1:], 1.0)
+    number = text.rstrip("dhms")
+    return number.isdecimal() and len(number) < 15 and int(number) * unit > LONGEST_NAP

@@ -1,0 +1,105 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kube_gaplint.facts.purposes import ON_PURPOSE, words_of
+from kube_gaplint.findings import Fix, Gap, Severity
+from kube_gaplint.model.endless import only_waits
+from kube_gaplint.model.setting import Set
+from kube_gaplint.model.workload import Container, Role, Workload
+from kube_gaplint.rule import Context, rule
+
+
+@rule(
+    code="SCHED004",
+    name="idle-gpu-holder",
+    view=Workload,
+    severity=Severity.WARNING,
+    evidence=("msr-low-gpu-util",),
+    evidence_kind="derived",
+    tier="later",
+)
+def check(workload: Workload, _context: Context) -> Iterator[Gap]:
+    """A container holds GPUs and only sleeps.
+
+    ## What it flags
+    A container with GPUs that runs nothing but `sleep infinity`, `tail -f /dev/null` or a loop of naps. Workers of an
+    MPIJob and whatever runs an ssh server wait for their launcher; names, images and labels that speak of notebooks,
+    development, debugging or tests say that somebody works there. Both are left alone.
+
+    ## Why it hurts
+    The GPUs count as used, so that other jobs queue and autoscalers keep the nodes. A study at Microsoft of 400 jobs
+    that used half of their GPUs or less found most of the causes to be slips of a few lines. It does not name this one:
+    the rule is derived from what it does.
+
+    ## Bad
+    ```yaml
+    apiVersion: batch/v1
+    kind: Job
+    metadata: {name: hold-h100}
+    spec:
+      template:
+        spec:
+          restartPolicy: Never
+          containers:
+          - name: main
+            image: ghcr.io/acme/train:1.4
+            command: [sleep, infinity]
+            resources: {limits: {nvidia.com/gpu: 8}}
+    ```
+
+    ## Good
+    ```yaml
+    apiVersion: batch/v1
+    kind: Job
+    metadata: {name: finetune}
+    spec:
+      template:
+        spec:
+          restartPolicy: Never
+          containers:
+          - name: main
+            image: ghcr.io/acme/train:1.4
+            command: [torchrun, --nproc-per-node=8, train.py]
+            resources: {limits: {nvidia.com/gpu: 8}}
+    ```
+
+    ## When to keep it
+    While somebody works in the container; say so in its name or a label (dev, debug, notebook).
+
+    ## Fix safety
+    There is no automatic fix.
+
+    ## References
+    - https://www.microsoft.com/en-us/research/publication/an-empirical-study-on-low-gpu-utilization-of-deep-learning-jobs
+    """
+    if workload.subject.kind == "MPIJob" or workload.purpose in ("cpu", "benchmark", "inference"):
+        return
+    for role, container in workload.containers():
+        count = container.accelerator_count
+        waits = only_waits(container)
+        if waits is None or not isinstance(count, Set) or _on_purpose(workload, role, container):
+            continue
+        gpus = "1 accelerator" if count.value == 1 else f"{count.value} accelerators"
+        pods = role.replicas.value if isinstance(role.replicas, Set) else 1
+        each = "" if pods < 2 else f" in each of {pods} pods"
+        yield Gap(
+            waits.origin,
+            f"container {container.name} holds {gpus}{each} and only runs {waits.what}",
+            f"{count.value * max(pods, 1) * 24:,} GPU-hours a day are kept from other jobs",
+            detail="waits",
+            fix=Fix("start the work from the manifest, or give the devices back when nobody uses them"),
+            container=container.name,
+        )
+
+
+def _on_purpose(workload: Workload, role: Role, container: Container) -> bool:
+    """Its names, its image or its labels say that somebody is to work in it."""
+    texts = [workload.subject.name, role.name, container.name]
+    if isinstance(container.image, Set):
+        texts.append(container.image.value)
+    for table in (workload.labels, role.pod.labels):
+        for key, value in table.items():
+            texts.append(key)
+            texts.append(value.value if isinstance(value, Set) else "")
+    return any(not ON_PURPOSE.isdisjoint(words_of(text)) for text in texts)
