@@ -121,6 +121,15 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str], ...] = (
         "The volume at /dev/shm is on disk, has no bound, or is as large as the container's memory.",
     ),
     (
+        "GPU003",
+        "process-count-mismatch",
+        "error",
+        "TrainingProcess",
+        "kube_gaplint_rules.gpu.process_count_mismatch",
+        "core",
+        "The number of processes, nodes or parallel groups does not fit the pods and GPUs that the object asks for.",
+    ),
+    (
         "GPU004",
         "visible-devices-override",
         "error",

@@ -12,6 +12,7 @@ everything that could set the key was seen.
 | key | meaning |
 |---|---|
 | tensor-parallel, pipeline-parallel, context-parallel, expert-parallel, data-parallel | sizes of the parallel groups |
+| nodes, devices | nodes of the run and devices a node, as the framework itself is told |
 | data-workers | data-loader processes for each training process |
 | model, dataset | what is fetched by name at the start |
 | training-samples | the training set is cut down to so many samples, for a trial |
@@ -611,6 +612,8 @@ FRAMEWORKS: tuple[FrameworkFacts, ...] = (
             "tensor-parallel": ("model.tensor-model-parallel-size",),
             "pipeline-parallel": ("model.pipeline-model-parallel-size",),
             "context-parallel": ("model.context-parallel-size",),
+            "nodes": ("trainer.num-nodes",),
+            "devices": ("trainer.devices",),
             "data-workers": ("model.data.num-workers",),
         },
     ),
@@ -655,6 +658,8 @@ FRAMEWORKS: tuple[FrameworkFacts, ...] = (
                 "trainer.strategy.pipeline-model-parallel-size",
                 "MegatronStrategy(pipeline_model_parallel_size)",
             ),
+            "nodes": ("trainer.num-nodes", "Trainer(num_nodes)"),
+            "devices": ("trainer.devices", "Trainer(devices)"),
         },
     ),
     FrameworkFacts(

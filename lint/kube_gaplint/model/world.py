@@ -1,0 +1,330 @@
+"""Whether what launchers and programs are told about processes, nodes and parallel groups fits the pods."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import combinations
+
+from kube_gaplint.model.setting import Absent, Origin, Set, Setting
+from kube_gaplint.model.training import Launcher, TrainingProcess
+from kube_gaplint.model.units import as_integer
+from kube_gaplint.model.workload import Container
+
+AGENTS = frozenset({
+    "torchrun", "torch.distributed.launch", "ft_launcher", "hyperpodrun", "deepspeed", "accelerate", "composer",
+    "lightning",
+})  # fmt: skip
+"""Launchers that run once in every pod (or reach all of them) and start the processes there."""
+
+COMPARABLE_VENDORS = frozenset({"nvidia", "amd", "habana"})
+"""One process takes one device of these; a Neuron device has several cores."""
+
+MOST_ROLES = 8
+"""Roles of a workload whose sums are tried as the size of a gang."""
+
+PARALLEL = {
+    "tensor-parallel": "tensor",
+    "pipeline-parallel": "pipeline",
+    "context-parallel": "context",
+    "data-parallel": "data",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Mismatch:
+    """A number that does not fit another one."""
+
+    detail: str
+    message: str
+    consequence: str
+    origin: Origin
+    other: Origin
+    other_says: str
+
+
+def mismatches(process: TrainingProcess) -> list[Mismatch]:
+    """What does not fit, at the places where it is written. Empty where anything that decides is not known.
+
+    Parallel groups are only counted in a world whose own numbers fit.
+    """
+    if process.command.certainty == "repeated" or _shares_container(process):
+        return []
+    found = [*_slots(process), *_processes(process), *_nodes(process), *_world_size(process)]
+    return found or list(_groups(process))
+
+
+def _shares_container(process: TrainingProcess) -> bool:
+    """Other programs of the container, or other branches of its script, may take some of the devices."""
+    return any(
+        other is not process and other.container is process.container and other.role is process.role
+        for other in process.workload.processes
+    )
+
+
+def _agent(process: TrainingProcess) -> Launcher | None:
+    launcher = process.launcher(*AGENTS)
+    if launcher is None:
+        return None
+    outer = process.launchers[: process.launchers.index(launcher)]
+    for other in outer:
+        each = other.processes_per_node
+        if other.kind in AGENTS or (not isinstance(each, Absent) and not (isinstance(each, Set) and each.value == 1)):
+            return None  # several agents on a node share its devices
+    return launcher
+
+
+def _devices(container: Container) -> Set[int] | None:
+    """Whole devices of a container where each is one process's."""
+    count = container.accelerator_count
+    if not isinstance(count, Set) or count.value < 1:
+        return None
+    whole = all(one.vendor in COMPARABLE_VENDORS and not one.partial for one in container.accelerators)
+    return count if whole else None
+
+
+def _told(setting: Setting[int] | None) -> Set[int] | None:
+    """A number that somebody wrote: on the command line, in a file, or in the object that an operator passes on."""
+    return setting if isinstance(setting, Set) and setting.origin.via != "default" else None
+
+
+# Processes of a node
+
+
+def _processes(process: TrainingProcess) -> Iterator[Mismatch]:
+    agent, devices = _agent(process), _devices(process.container)
+    if devices is None or _sees_fewer(process):
+        return
+    told = _told(agent.processes_per_node) if agent is not None else _told(_extra(process, "devices"))
+    if told is None or told.value < 1 or told.value == devices.value:
+        return
+    who = agent.kind if agent is not None else process.program.rsplit("/", 1)[-1]
+    more = told.value > devices.value
+    yield Mismatch(
+        f"processes:{told.value}:{devices.value}",
+        f"{who} starts {_count(told.value, 'process', 'processes')} in a container with "
+        f"{_count(devices.value, 'accelerator')}",
+        f"{told.value - devices.value} of them find no device, and the job fails at its start"
+        if more
+        else f"{_count(devices.value - told.value, 'accelerator')} of each pod stay idle",
+        told.origin,
+        devices.origin,
+        _count(devices.value, "accelerator"),
+    )
+
+
+def _sees_fewer(process: TrainingProcess) -> bool:
+    """Some devices are kept from the processes, or for another program beside them (a generator of rollouts)."""
+    if "CUDA_VISIBLE_DEVICES" in process.environment or "HIP_VISIBLE_DEVICES" in process.environment:
+        return True
+    names = [occurrence.name.lower() for occurrence in process.options.occurrences]
+    beside = ("vllm", "sglang", "rollout", "judge", "reward-num-gpus")
+    if any(part in name for name in names for part in beside):
+        return True
+    return any(command.name in {"vllm", "sglang", "trl"} for command in process.container.commands)
+
+
+# Nodes
+
+
+def _nodes(process: TrainingProcess) -> Iterator[Mismatch]:
+    workload = process.workload
+    agent = _agent(process)
+    told = _told(agent.nodes) if agent is not None else _told(_extra(process, "nodes"))
+    if told is None or told.value < 1 or not _fixed(process):
+        return
+    name = "the number of nodes" if agent is None else f"{agent.kind}'s number of nodes"
+    if workload.batch is not None:
+        step = process.launcher("srun")
+        nodes = workload.nodes if step is None or isinstance(step.nodes, Absent) else step.nodes
+        if step is None and agent is not None:
+            return  # it runs on the first node alone, or is started on the others in a way that is not seen
+        sizes = {nodes.value} if isinstance(nodes, Set) else set()
+        pods, where = "nodes", nodes.origin
+    else:
+        sizes = gang_sizes(process)
+        pods, where = "pods", workload.nodes.origin
+    if not sizes or told.value in sizes or not isinstance(workload.nodes, Set):
+        return
+    total = max(sizes)
+    if told.value == 1 and not workload.subject.api_version.startswith("kubeflow.org/"):
+        return  # every pod may train by itself
+    yield Mismatch(
+        f"nodes:{told.value}:{total}",
+        f"{name} is {told.value}, but {_count(total, pods[:-1])} take{'s' if total == 1 else ''} part",
+        f"the rendezvous waits for {told.value - total} more, and fails when its time is up"
+        if told.value > total
+        else f"{_count(total - told.value, pods[:-1])} cannot join, and hold GPUs for nothing",
+        told.origin,
+        where or workload.origin,
+        _count(total, pods[:-1]),
+    )
+
+
+def _fixed(process: TrainingProcess) -> bool:
+    elastic = process.workload.elastic
+    return isinstance(elastic, Set) and not elastic.value
+
+
+def gang_sizes(process: TrainingProcess) -> set[int]:
+    """The numbers of pods that may form the group of a process: all, one role's, several roles', or those of one child
+    Job or one group where the object makes several. Empty where a number is not known."""
+    workload = process.workload
+    if not isinstance(workload.nodes, Set):
+        return set()
+    sizes = {workload.nodes.value}
+    counts = []
+    for role in workload.roles:
+        if not role.trains and role is not process.role:
+            continue
+        if not isinstance(role.replicas, Set):
+            return set()
+        counts.append(role.replicas.value)
+        for key in ("parallelism", "completions"):
+            own = as_integer(role.fields[key]) if key in role.fields else None
+            if isinstance(own, Set):
+                sizes.add(own.value)
+            elif own is not None and not isinstance(own, Absent):
+                return set()
+    if len(counts) > MOST_ROLES:
+        return set()
+    for size in range(1, len(counts) + 1):
+        sizes.update(sum(chosen) for chosen in combinations(counts, size))
+    return sizes
+
+
+# MPI
+
+
+def _slots(process: TrainingProcess) -> Iterator[Mismatch]:
+    """slotsPerWorker against the workers' devices, and `-np` against all slots."""
+    workload = process.workload
+    slots = as_integer(workload.fields["spec.slotsPerWorker"]) if workload.subject.kind == "MPIJob" else None
+    if not isinstance(slots, Set) or workload.batch is not None:
+        return
+    launcher = process.launcher("mpirun", "horovodrun")
+    inner = process.launcher(*AGENTS) is not None
+    devices = _devices(process.container)
+    written = slots.origin.via != "default"
+    if written and devices is not None and slots.value != devices.value and not inner:
+        if slots.value > devices.value or (slots.value > 1 and not process.opaque_because):
+            yield Mismatch(
+                f"slots:{slots.value}:{devices.value}",
+                f"slotsPerWorker is {slots.value}, but a worker has {_count(devices.value, 'accelerator')}",
+                f"{slots.value} processes a worker share {_count(devices.value, 'device')}, and the job fails at its "
+                "start"
+                if slots.value > devices.value
+                else f"{_count(devices.value - slots.value, 'accelerator')} of each worker stay idle",
+                slots.origin,
+                devices.origin,
+                _count(devices.value, "accelerator"),
+            )
+            return
+    count = None if launcher is None else as_integer(launcher.options.get("np", "n", "num-proc"))
+    if launcher is None or not isinstance(count, Set) or not isinstance(workload.nodes, Set) or inner:
+        return
+    if not written or not _fixed(process) or _placed_by_hand(launcher):
+        return
+    total = workload.nodes.value * slots.value
+    if count.value == total:
+        return
+    yield Mismatch(
+        f"np:{count.value}:{total}",
+        f"{launcher.kind} starts {count.value} processes, but {_count(workload.nodes.value, 'worker')} with "
+        f"{_count(slots.value, 'slot')} have room for {total}",
+        "there are not enough slots, and the job fails at its start"
+        if count.value > total
+        else f"{_count(total - count.value, 'slot')} and the accelerators behind them stay idle",
+        count.origin,
+        slots.origin,
+        f"{_count(slots.value, 'slot')} a worker",
+    )
+
+
+def _placed_by_hand(launcher: Launcher) -> bool:
+    """Options say where the processes go, whatever the operator's hostfile says; or more options may come."""
+    by_hand = ("host", "hosts", "H", "hostfile", "machinefile", "default-hostfile", "f", "map-by", "npernode", "N",
+               "ppn", "perhost", "oversubscribe", "pernode", "nooversubscribe")  # fmt: skip
+    return launcher.options.has(*by_hand) is not False
+
+
+# Ranks of a program without a launcher
+
+
+def _world_size(process: TrainingProcess) -> Iterator[Mismatch]:
+    workload = process.workload
+    value = process.environment.get("WORLD_SIZE")
+    told = as_integer(value) if isinstance(value, Set) and value.origin.written else None
+    if not isinstance(told, Set) or workload.batch is not None or not _fixed(process) or process.launchers:
+        return
+    sizes, devices = gang_sizes(process), _devices(process.container)
+    if not sizes or devices is None or told.value in sizes | {size * devices.value for size in sizes}:
+        return
+    pods = max(sizes)
+    yield Mismatch(
+        f"world:{told.value}:{pods}:{devices.value}",
+        f"WORLD_SIZE is {told.value}, but there {'is' if pods == 1 else 'are'} {_count(pods, 'pod')} with "
+        f"{_count(devices.value, 'accelerator')} each",
+        "the process group waits for ranks that never come, or leaves some out",
+        told.origin,
+        devices.origin,
+        _count(devices.value, "accelerator"),
+    )
+
+
+# Parallel groups
+
+
+def _groups(process: TrainingProcess) -> Iterator[Mismatch]:
+    world = _world(process)
+    sizes = {key: size for key in PARALLEL if (size := _size(process, key)) is not None}
+    if world is None or not any(size.value > 1 for size in sizes.values()):
+        return
+    product = math.prod(size.value for size in sizes.values())
+    whole = "data-parallel" in sizes
+    if product == world.value or (not whole and world.value % product == 0):
+        return
+    names = " × ".join(f"{PARALLEL[key]} {size.value}" for key, size in sizes.items())
+    widest = max(sizes.values(), key=lambda size: size.value)
+    yield Mismatch(
+        f"groups:{product}:{world.value}",
+        f"{names} parallel is {product}, which {'is not' if whole else 'does not divide'} the {world.value} processes",
+        "the program stops at its start, on all nodes at once",
+        widest.origin,
+        world.origin,
+        f"{world.value} processes",
+    )
+
+
+def _size(process: TrainingProcess, key: str) -> Set[int] | None:
+    found = _extra(process, key)
+    return found if isinstance(found, Set) and found.value > 0 and found.origin.via != "default" else None
+
+
+def _extra(process: TrainingProcess, key: str) -> Setting[int] | None:
+    found = process.settings.extra.get(key)
+    return None if found is None else as_integer(found)
+
+
+def _world(process: TrainingProcess) -> Set[int] | None:
+    """All processes of the run, by an agent's numbers; None where one of them is not known."""
+    agent = _agent(process)
+    if agent is None:
+        return None
+    nodes: Setting[int] = agent.nodes
+    if not isinstance(nodes, Set) or nodes.origin.via == "default":
+        nodes = process.workload.nodes
+        if not isinstance(nodes, Set) or (isinstance(agent.nodes, Set) and nodes.value != agent.nodes.value):
+            return None
+    each: Setting[int] | None = agent.processes_per_node
+    if not isinstance(each, Set):
+        each = _devices(process.container)
+    if not isinstance(each, Set):
+        return None
+    origin = each.origin if agent.kind != "accelerate" else agent.origin
+    return Set(nodes.value * each.value, origin)
+
+
+def _count(number: int, one: str, many: str = "") -> str:
+    return f"{number:,} {one if number == 1 else many or one + 's'}"

@@ -1,0 +1,94 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kube_gaplint.findings import Fix, Gap, Related, Severity
+from kube_gaplint.model.training import TrainingProcess
+from kube_gaplint.model.world import mismatches
+from kube_gaplint.rule import Context, rule
+
+
+@rule(
+    code="GPU003",
+    name="process-count-mismatch",
+    view=TrainingProcess,
+    severity=Severity.ERROR,
+    evidence=("msr-low-gpu-util", "kubeflow-1478"),
+    evidence_kind="derived",
+)
+def check(process: TrainingProcess, _context: Context) -> Iterator[Gap]:
+    """The number of processes, nodes or parallel groups does not fit the pods and GPUs that the object asks for.
+
+    ## What it flags
+    `--nproc_per_node` (or `--num_gpus`, `slotsPerWorker`) that differs from the accelerators of the container;
+    `--nnodes` that is no number of pods which could form the group; `-np` that is not workers × slots; a `WORLD_SIZE`
+    of a program without launcher that is neither the pods nor all accelerators; tensor × pipeline × context parallel
+    sizes that do not divide the processes (with a data-parallel size: that do not make them up). Elastic ranges, `auto`
+    and everything that is not known are left alone, and so is a job whose roles differ where any sum of them fits.
+
+    ## Why it hurts
+    With a node too many the rendezvous waits and gives up after ten minutes, at every restart again. With one too few,
+    or with fewer processes than GPUs, hardware idles that others wait for: a study of 400 jobs with GPUs idle half of
+    the time counts such settings among its causes. The mistake comes with a change of size in one of two places. The
+    evidence is derived: no report tells of a run that was lost by this alone.
+
+    ## Bad
+    ```yaml
+    apiVersion: batch/v1
+    kind: Job
+    metadata: {name: tune}
+    spec:
+      parallelism: 2
+      completions: 2
+      completionMode: Indexed
+      template:
+        spec:
+          restartPolicy: Never
+          containers:
+          - name: trainer
+            image: ghcr.io/acme/train:1.4
+            command: [torchrun, --nnodes=3, --nproc-per-node=8, --rdzv-backend=c10d, train.py]
+            resources: {limits: {nvidia.com/gpu: 8}}
+    ```
+
+    ## Good
+    ```yaml
+    apiVersion: batch/v1
+    kind: Job
+    metadata: {name: tune}
+    spec:
+      parallelism: 3
+      completions: 3
+      completionMode: Indexed
+      template:
+        spec:
+          restartPolicy: Never
+          containers:
+          - name: trainer
+            image: ghcr.io/acme/train:1.4
+            command: [torchrun, --nnodes=3, --nproc-per-node=8, --rdzv-backend=c10d, train.py]
+            resources: {limits: {nvidia.com/gpu: 8}}
+    ```
+
+    ## When to keep it
+    When some GPUs of the container are meant for another program.
+
+    ## Fix safety
+    There is no automatic fix: which of the two numbers is right is yours to say.
+
+    ## References
+    - https://docs.pytorch.org/docs/stable/elastic/run.html
+    - https://www.microsoft.com/en-us/research/publication/an-empirical-study-on-low-gpu-utilization-of-deep-learning-jobs
+    """
+    if not process.workload.trains:
+        return
+    for found in mismatches(process):
+        yield Gap(
+            found.origin,
+            found.message,
+            found.consequence,
+            detail=found.detail,
+            related=(Related(found.other, found.other_says),),
+            fix=Fix("bring the two numbers together; where the launcher allows it, let it count by itself"),
+            container=process.container.name,
+        )
