@@ -208,7 +208,8 @@ def _slots(process: TrainingProcess) -> Iterator[Mismatch]:
     devices = _devices(process.container)
     written = slots.origin.via != "default"
     if written and devices is not None and slots.value != devices.value and not inner:
-        if slots.value > devices.value or (slots.value > 1 and not process.opaque_because):
+        one_each = slots.value == 1 or bool(process.opaque_because)
+        if slots.value > devices.value or not one_each:
             yield Mismatch(
                 f"slots:{slots.value}:{devices.value}",
                 f"slotsPerWorker is {slots.value}, but a worker has {_count(devices.value, 'accelerator')}",
