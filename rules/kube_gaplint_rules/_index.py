@@ -175,6 +175,15 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str], ...] = (
         "The disk limit of a sidecar bounds the whole pod, training container included.",
     ),
     (
+        "GPU009",
+        "gpu-not-requested",
+        "warning",
+        "TrainingProcess",
+        "kube_gaplint_rules.gpu.gpu_not_requested",
+        "later",
+        "The job means to train on GPUs and asks the scheduler for none.",
+    ),
+    (
         "GPU010",
         "memory-headroom",
         "info",
