@@ -154,16 +154,18 @@ def discover(
     paths: Sequence[str],
     *,
     exclude: Sequence[Exclusion] = (),
+    exclude_named: bool = False,
     kinds: frozenset[str] = frozenset(),
     stdin: bytes | None = None,
     stdin_filename: str = "",
 ) -> Discovery:
     """Find the candidates under `paths`; `-` stands for standard input, whose bytes are `stdin`.
 
-    What `exclude` says does not apply to files that are named. `kinds` are further kinds whose files are judged.
+    What `exclude` says does not apply to paths that are named, unless `exclude_named`. `kinds` are further kinds whose
+    files are judged.
     Raises PathError for a named path that is missing or cannot be read.
     """
-    walk = _Walk(exclude, kinds)
+    walk = _Walk(exclude, kinds, exclude_named=exclude_named)
     for path in paths:
         if path == "-":
             walk.stdin(stdin, stdin_filename)
@@ -479,12 +481,13 @@ class _Folder:
 
 
 class _Walk:
-    def __init__(self, exclude: Sequence[Exclusion], kinds: frozenset[str]) -> None:
+    def __init__(self, exclude: Sequence[Exclusion], kinds: frozenset[str], *, exclude_named: bool) -> None:
         self.found = Discovery()
         self.roots: list[str] = []
         self.excluded = [
             _Ignore(os.path.realpath(one.folder or os.curdir), one.patterns) for one in exclude if one.patterns
         ]
+        self.exclude_named = exclude_named
         self.kinds = kinds
         self.seen: set[str] = set()
         self.visited: set[str] = set()
@@ -509,12 +512,25 @@ class _Walk:
             mode = os.stat(real).st_mode
         except OSError as error:
             raise PathError(path, _why(error)) from error
-        if stat.S_ISDIR(mode):
+        if self.exclude_named and self._is_excluded(real, is_folder=stat.S_ISDIR(mode)):
+            self.found.skip(EXCLUDED)
+        elif stat.S_ISDIR(mode):
             self._named_folder(path, real)
         elif stat.S_ISREG(mode):
             self._named_file(path, real)
         else:
             raise PathError(path, "neither a file nor a folder (`-` reads standard input)")
+
+    def _is_excluded(self, path: str, *, is_folder: bool) -> bool:
+        """Whether a pattern excludes a path or a folder that it lies in."""
+        for excluded in self.excluded:
+            here = path
+            while within(here, excluded.base) and here != excluded.base:
+                below, name = here[len(excluded.base.rstrip("/")) + 1 :], os.path.basename(here)
+                if excluded.verdict(below, name, is_folder=is_folder or here != path):
+                    return True
+                here = os.path.dirname(here)
+        return False
 
     def _named_folder(self, path: str, real: str) -> None:
         try:

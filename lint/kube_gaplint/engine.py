@@ -49,6 +49,8 @@ class Request:
     """Other severities than those of the rules, by code."""
     file_ignores: FileIgnores | None = None
     exclude: tuple[Exclusion, ...] = ()
+    exclude_named: bool = False
+    """Whether `exclude` counts for paths that are named as well."""
     today: date | None = None
 
 
@@ -99,6 +101,7 @@ def read(request: Request) -> Reading:
         discovery = discover.discover(
             request.paths,
             exclude=request.exclude,
+            exclude_named=request.exclude_named,
             kinds=frozenset(one.kind for one in request.kinds),
             stdin=request.stdin,
             stdin_filename=request.stdin_filename,

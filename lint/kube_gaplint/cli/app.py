@@ -28,6 +28,8 @@ COMMANDS = {
     "show": "Show what gaplint understood of each workload.",
     "explain": "Show the page of a rule or an incident.",
     "rules": "List the rules.",
+    "config": "Show the configuration in force, or the schema of configurations.",
+    "init": "Write a configuration to start from.",
 }
 """The commands with their line in the help; each is a module here with a click command `command`."""
 

@@ -21,6 +21,18 @@ if TYPE_CHECKING:
     from kube_gaplint.engine import Request
 
 _INPUT = "Input"
+CONFIG_OPTIONS = (
+    click.option(
+        "--config",
+        "config_path",
+        cls=Grouped,
+        group=_INPUT,
+        metavar="FILE",
+        default="",
+        help="Read this configuration instead of the closest .gaplint.yaml or pyproject.toml.",
+    ),
+    click.option("--isolated", cls=Grouped, group=_INPUT, is_flag=True, help="Read no configuration file."),
+)
 _OPTIONS = (
     click.argument("paths", nargs=-1, type=click.UNPROCESSED),
     click.option(
@@ -40,15 +52,13 @@ _OPTIONS = (
         help="Pass over paths that match, as in .gitignore; adds to the configuration. Repeatable.",
     ),
     click.option(
-        "--config",
-        "config_path",
+        "--force-exclude",
         cls=Grouped,
         group=_INPUT,
-        metavar="FILE",
-        default="",
-        help="Read this configuration instead of the closest .gaplint.yaml or pyproject.toml.",
+        is_flag=True,
+        help="Pass over excluded paths even where they are named, as hooks do.",
     ),
-    click.option("--isolated", cls=Grouped, group=_INPUT, is_flag=True, help="Read no configuration file."),
+    *CONFIG_OPTIONS,
 )
 
 
@@ -57,10 +67,11 @@ class Inputs:
     """The values of the options that say what is read."""
 
     paths: tuple[str, ...]
-    stdin_filename: str
-    exclude: tuple[str, ...]
-    config_path: str
-    isolated: bool
+    stdin_filename: str = ""
+    exclude: tuple[str, ...] = ()
+    force_exclude: bool = False
+    config_path: str = ""
+    isolated: bool = False
 
     @cached_property
     def config(self) -> Config:
@@ -90,6 +101,7 @@ class Inputs:
             profile=config.profile,
             kinds=config.kinds,
             exclude=tuple(one for one in exclude if one.patterns),
+            exclude_named=self.force_exclude,
         )
 
 
@@ -102,11 +114,13 @@ def with_inputs(command: Callable[..., int]) -> Callable[..., int]:
         paths: tuple[str, ...],
         stdin_filename: str,
         exclude: tuple[str, ...],
+        force_exclude: bool,
         config_path: str,
         isolated: bool,
         **others: Any,
     ) -> int:
-        return command(Inputs(paths or (".",), stdin_filename, exclude, config_path, isolated), **others)
+        inputs = Inputs(paths or (".",), stdin_filename, exclude, force_exclude, config_path, isolated)
+        return command(inputs, **others)
 
     for option in reversed(_OPTIONS):
         takes_options = option(takes_options)

@@ -43,15 +43,16 @@ def find(paths: Sequence[str]) -> ConfigFile | None:
     folder = _common_folder(paths, here)
     last = boundary_of(folder) or (here if within(folder, here) else folder)
     while True:
-        for name in (*YAML_NAMES, PYPROJECT):
-            path = os.path.join(folder, name)
-            if os.path.lexists(path):
-                found = _file(path, last, here)
-                if name != PYPROJECT or _TABLE in found.data:
-                    return found
-        if folder == last or folder == os.path.dirname(folder):
-            return None
+        found = _in_folder(folder, last, here)
+        if found is not None or folder == last or folder == os.path.dirname(folder):
+            return found
         folder = os.path.dirname(folder)
+
+
+def in_folder(path: str) -> ConfigFile | None:
+    """The configuration file that stands in a folder itself. Raises ConfigProblem."""
+    folder = os.path.realpath(path)
+    return _in_folder(folder, folder, os.path.realpath(os.curdir))
 
 
 def read(path: str) -> ConfigFile:
@@ -73,6 +74,16 @@ def _common_folder(paths: Sequence[str], here: str) -> str:
         return os.path.commonpath(folders) if folders else here
     except ValueError:  # several drives
         return here
+
+
+def _in_folder(folder: str, last: str, here: str) -> ConfigFile | None:
+    for name in (*YAML_NAMES, PYPROJECT):
+        path = os.path.join(folder, name)
+        if os.path.lexists(path):
+            found = _file(path, last, here)
+            if name != PYPROJECT or _TABLE in found.data:
+                return found
+    return None
 
 
 def _file(path: str, root: str, here: str) -> ConfigFile:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from kube_gaplint.file_ignores import FileIgnores
     from kube_gaplint.kinds.generic import UserKind
 
-_RELEASES = ("torch", "nccl", "kubernetes", "trainer", "training_operator")
+RELEASES = ("torch", "nccl", "kubernetes", "trainer", "training_operator")
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +140,7 @@ def _profile(entries: dict[str, Value]) -> Profile:
     declared: dict[str, Any] = {}
     for name, value in entries.items():
         data = value.data
-        if name in _RELEASES:
+        if name in RELEASES:
             declared[name] = release(value.text or str(data)) or ()
         elif name == "gpus_per_node":
             assert isinstance(data, int | float)
