@@ -3,30 +3,50 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 
-from kube_gaplint.facts.placement import is_spot
+from kube_gaplint.facts.placement import Notice, is_spot, notice
 from kube_gaplint.model.pod import affinity
 from kube_gaplint.model.setting import Origin, Set
 from kube_gaplint.model.workload import Pod, Role
 
 
-def spot(pod: Pod) -> Origin | None:
+@dataclass(frozen=True, slots=True)
+class SpotChoice:
+    """What sends a pod to spot or preemptible nodes: the key of a node label, and where it stands."""
+
+    key: str
+    origin: Origin
+
+    @property
+    def notice(self) -> Notice | None:
+        """How long the provider lets the pod run before it takes the node; None where the provider is not known."""
+        return notice(self.key)
+
+
+def spot_choice(pod: Pod) -> SpotChoice | None:
     """What sends a pod to spot or preemptible nodes: a selector or a required affinity.
 
     A toleration alone is no placement: it lets the pod go there, and on-demand nodes may still take it.
     """
     for key, label in pod.node_selector.items():
         if isinstance(label, Set) and is_spot(key, label.value):
-            return label.origin
+            return SpotChoice(key, label.origin)
     for term in affinity(pod).nodes:
         if not term.required:
             continue
         values = term.values.value if isinstance(term.values, Set) else ()
         if term.operator == "In" and values and all(is_spot(term.key, value) for value in values):
-            return term.origin
+            return SpotChoice(term.key, term.origin)
         if term.operator == "Exists" and is_spot(term.key, "true"):
-            return term.origin
+            return SpotChoice(term.key, term.origin)
     return None
+
+
+def spot(pod: Pod) -> Origin | None:
+    """Where it stands that a pod goes to spot or preemptible nodes; None where nothing says so."""
+    found = spot_choice(pod)
+    return None if found is None else found.origin
 
 
 def any_spot(roles: Iterable[Role]) -> Origin | None:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import math
+
 from kube_gaplint.model.command import ShellInFront
+from kube_gaplint.model.placement import spot_choice
 from kube_gaplint.model.scale import duration
 from kube_gaplint.model.setting import Absent, Origin, Set
 from kube_gaplint.model.training import TrainingProcess
 from kube_gaplint.model.units import as_boolean
+from kube_gaplint.model.workload import Workload
 
 ELSEWHERE = frozenset({"mpirun", "horovodrun", "ray", "srun"})
 """Launchers whose processes do not stop by the signal that their pod gets."""
@@ -48,3 +52,36 @@ def grace_shown(process: TrainingProcess) -> str:
     """`30 s`: the grace period, for messages."""
     grace = process.role.pod.grace_seconds
     return duration(grace.value) if isinstance(grace, Set) else "the grace period"
+
+
+LEAST_TO_SAVE = 60.0
+"""Seconds that a step and a save of a job of several GPUs take at least, where nobody declared them."""
+_SLURM_MARKS = ("sunk.coreweave.com/", "slinky.slurm.net/", "slurm.nebius.ai/")
+
+
+def time_to_save(workload: Workload) -> tuple[float, str]:
+    """How long a program needs from SIGTERM to the end of its save, in seconds, and the sum for a message.
+
+    It ends its step before it saves. Without a declared time of a save it is `LEAST_TO_SAVE`, and the words are empty.
+    """
+    save, step = workload.save_seconds, workload.step_seconds
+    if not isinstance(save, Set):
+        return LEAST_TO_SAVE, ""
+    if not isinstance(step, Set):
+        return save.value, f", which takes {duration(save.value)} as declared"
+    words = f", which takes {duration(save.value)} after a step of {duration(step.value)} as declared"
+    return save.value + step.value, words
+
+
+def grace_ceiling(process: TrainingProcess) -> float:
+    """The longest grace period in seconds that its nodes can keep: a provider's notice on spot nodes, else infinite."""
+    choice = spot_choice(process.role.pod)
+    notice = None if choice is None else choice.notice
+    return math.inf if notice is None else notice.seconds
+
+
+def under_slurm(process: TrainingProcess) -> bool:
+    """Its pods are nodes of a Slurm cluster or are placed by one, whose kill-wait bounds their grace period."""
+    pod = process.role.pod
+    keys = (*pod.labels, *pod.annotations, *pod.node_selector, *process.workload.labels, *process.workload.annotations)
+    return any(key.startswith(_SLURM_MARKS) for key in keys)
