@@ -144,6 +144,18 @@ def test_kinds_are_seen_in_every_notation(kind: str) -> None:
     assert module.interest_of(f"apiVersion: kubeflow.org/v1\n{kind}\n".encode()) == "judged"
 
 
+@pytest.mark.parametrize(
+    "mark",
+    [
+        "apiVersion: batch.volcano.sh/v1alpha1\nkind: Job",
+        "apiVersion: batch/v1\nkind: Job\nspec: {template: {spec: {resourceClaims: [{name: whole}]}}}",
+        "apiVersion: batch/v1\nkind: Job\nspec: {template: {spec: {containers: [{command: [mpiexec]}]}}}",
+    ],
+)
+def test_jobs_are_seen_by_their_group_their_claims_and_their_launcher(mark: str) -> None:
+    assert module.interest_of(f"{mark}\n".encode()) == "judged"
+
+
 def test_a_named_file_is_judged_without_relevance(root: Path) -> None:
     write(root, {"web.yaml": "apiVersion: apps/v1\nkind: Deployment\n", "svc.yaml": SERVICE, "empty.yaml": ""})
     found = discover(["web.yaml", "svc.yaml", "empty.yaml"])

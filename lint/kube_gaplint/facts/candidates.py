@@ -74,7 +74,7 @@ TRAINING_WORDS = (
     b"amd.com/", b"huawei.com/", b"infiniband", b"accelerate", b"xgboost", b"finetun", b"fine-tun", b"nsenter",
     b"unattended", b"apt-get", b"upgrade", b"kured", b"llm", b"calico", b"cilium", b"flannel", b"multus",
     b"antrea", b"weave-kube", b"kube-ovn", b"amazon-k8s-cni", b"kube-proxy", b"sriov", b"cluster-autoscaler",
-    b"karpenter",
+    b"karpenter", b"batch.volcano.sh", b"mpiexec", b"resourceclaims",
 )  # fmt: skip
 """Words (lower case) that make any other object with pods, or of an unknown kind, worth reading. `train` is one more,
 where it is not part of `constraint`."""
