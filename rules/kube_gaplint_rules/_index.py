@@ -499,6 +499,15 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str], ...] = (
         "All retries are open to every failure: an error of the program is tried as often as the loss of a node.",
     ),
     (
+        "RETRY010",
+        "no-node-health-gate",
+        "info",
+        "Workload",
+        "kube_gaplint_rules.retry.no_node_health_gate",
+        "core",
+        "The job starts again by itself, and nothing keeps it from the node on which it has just failed.",
+    ),
+    (
         "RETRY016",
         "retry-budget-below-expected-failures",
         "warning",
@@ -524,6 +533,15 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str], ...] = (
         "kube_gaplint_rules.retry.static_rendezvous_restart",
         "core",
         "torchrun is to restart its workers, but the rendezvous does not let the other nodes take part.",
+    ),
+    (
+        "RETRY019",
+        "exit-code-policy-mismatch",
+        "warning",
+        "Workload",
+        "kube_gaplint_rules.retry.exit_code_policy_mismatch",
+        "core",
+        "restartPolicy ExitCode waits for exit codes that the program never gives, or that the operator never reads.",
     ),
     (
         "SCHED001",

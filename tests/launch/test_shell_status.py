@@ -5,20 +5,23 @@ from __future__ import annotations
 import pytest
 
 from kube_gaplint.launch.shell import read_script
-from kube_gaplint.launch.shell_status import lost_status
-from kube_gaplint.model.command import LostStatus
+from kube_gaplint.launch.shell_status import end_status, lost_status
+from kube_gaplint.model.command import Command, LostStatus
 from kube_gaplint.model.environment import Environment
 from kube_gaplint.model.setting import Origin
 from kube_gaplint.text.source import Source, WholeText
 
 
-def lost(text: str, name: str = "torchrun", **files: str) -> LostStatus | None:
+def command_in(text: str, name: str = "torchrun", **files: str) -> Command:
     source = Source("run.sh", text)
     whole = WholeText(source)
     texts = {f"/{key}.sh": WholeText(Source(f"{key}.sh", value)) for key, value in files.items()}
     script = read_script(whole, Environment(Origin(whole.place(0, 0))), files=texts.get)
-    command = next(command for command in script.commands if command.name == name)
-    return lost_status(command)
+    return next(command for command in script.commands if command.name == name)
+
+
+def lost(text: str, name: str = "torchrun", **files: str) -> LostStatus | None:
+    return lost_status(command_in(text, name, **files))
 
 
 def way(text: str, name: str = "torchrun", **files: str) -> str:
@@ -164,6 +167,7 @@ def test_an_array_has_no_script_to_lose_it_in() -> None:
     place = WholeText(Source("a.yaml", "torchrun t.py")).place(0, 8)
     started = start((Word(("torchrun",), place), Word(("t.py",), place)), Environment(Origin(place)))
     assert lost_status(started.commands[0]) is None
+    assert end_status(started.commands[0]) is not None
 
 
 def test_the_command_is_that_of_the_script_which_drops_the_status() -> None:
@@ -171,3 +175,49 @@ def test_the_command_is_that_of_the_script_which_drops_the_status() -> None:
     assert found is not None
     assert found.command.place.text == 'bash -c "torchrun t.py"'
     assert found.place.text == 'bash -c "torchrun t.py" | tee log'
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        # its own
+        ("torchrun t.py", "own"),
+        ("exec torchrun t.py", "own"),
+        ("set -e\ntorchrun t.py\necho done", "own"),
+        ("torchrun t.py\nexit $?", "own"),
+        ("set -o pipefail\ntorchrun t.py | tee log", "own"),
+        ("torchrun t.py && echo ok", "own"),
+        ("torchrun t.py &\nwait $!", "own"),
+        ("bash -c 'torchrun t.py'", "own"),
+        ("run() { torchrun t.py; }\nrun", "own"),
+        # another one
+        ("torchrun t.py || exit 138", 138),
+        ("torchrun t.py || { echo again; exit 138; }", 138),
+        ("torchrun t.py || { rc=$?; exit 300; }", 44),
+        ("if ! torchrun t.py; then exit 130; fi\necho done", 130),
+        ("set -e\n(torchrun t.py || exit 129)\necho done", 129),
+        ("bash -c 'torchrun t.py || exit 137'", 137),
+        ("bash -c 'torchrun t.py || exit 137' || exit 3", 3),
+        ("fail() { exit 140; }\ntorchrun t.py || fail", 140),
+        # lost, or chosen by what is not followed
+        ("torchrun t.py || true", None),
+        ("torchrun t.py | tee log", None),
+        ("torchrun t.py; rc=$?; [ $rc -eq 7 ] && exit 138; exit $rc", None),
+        ("torchrun t.py\nif [ $? -ne 0 ]; then exit 138; fi", None),
+        ("trap 'exit 138' ERR\ntorchrun t.py", None),
+        ("bash -c \"trap 'exit 138' EXIT; torchrun t.py\"", None),
+        ("torchrun t.py || exit $CODE", None),
+        ("torchrun t.py || exit 99999999999999999999", None),
+        ("until torchrun t.py; do sleep 5; done", None),
+    ],
+)
+def test_status_at_the_end(text: str, expected: int | str | None) -> None:
+    found = end_status(command_in(text))
+    assert (None if found is None else "own" if found.code is None else found.code) == expected
+
+
+def test_the_place_of_a_chosen_status() -> None:
+    found = end_status(command_in("torchrun t.py || { echo again; exit 138; }"))
+    assert found is not None
+    assert found.place is not None
+    assert found.place.text == "exit 138"

@@ -35,19 +35,18 @@ class Kind:
 
     replica_specs: str
     restart_default: str
-    container: str
     port: int
     helpers: frozenset[str] = frozenset()
 
 
 KINDS: dict[str, Kind] = {
-    "PyTorchJob": Kind("pytorchReplicaSpecs", "OnFailure", "pytorch", 23456),
-    "PaddleJob": Kind("paddleReplicaSpecs", "OnFailure", "paddle", 36543),
-    "TFJob": Kind("tfReplicaSpecs", "Never", "tensorflow", 2222, frozenset({"Evaluator"})),
-    "XGBoostJob": Kind("xgbReplicaSpecs", "Never", "xgboost", 9999),
-    "JAXJob": Kind("jaxReplicaSpecs", "Never", "jax", 6666),
-    "MXJob": Kind("mxReplicaSpecs", "Never", "mxnet", 9091, frozenset({"Scheduler"})),
-    "MPIJob": Kind("mpiReplicaSpecs", "Never", "mpi", 9999, frozenset({"Launcher"})),
+    "PyTorchJob": Kind("pytorchReplicaSpecs", "OnFailure", 23456),
+    "PaddleJob": Kind("paddleReplicaSpecs", "OnFailure", 36543),
+    "TFJob": Kind("tfReplicaSpecs", "Never", 2222, frozenset({"Evaluator"})),
+    "XGBoostJob": Kind("xgbReplicaSpecs", "Never", 9999),
+    "JAXJob": Kind("jaxReplicaSpecs", "Never", 6666),
+    "MXJob": Kind("mxReplicaSpecs", "Never", 9091, frozenset({"Scheduler"})),
+    "MPIJob": Kind("mpiReplicaSpecs", "Never", 9999, frozenset({"Launcher"})),
 }
 
 

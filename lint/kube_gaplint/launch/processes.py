@@ -17,7 +17,7 @@ from kube_gaplint.launch.launchers.base import Files, matches
 from kube_gaplint.launch.lookup import ScriptFacts
 from kube_gaplint.launch.options import parse_options
 from kube_gaplint.launch.shell_pid1 import shell_in_front
-from kube_gaplint.launch.shell_status import lost_status
+from kube_gaplint.launch.shell_status import end_status, lost_status
 from kube_gaplint.launch.versions import releases
 from kube_gaplint.model.command import Command, ShellInFront
 from kube_gaplint.model.environment import Environment
@@ -203,6 +203,7 @@ class _Reader:
             reads=candidate.reads | self._shell_reads(),
             status_lost=lost_status(peeled.command),
             shell_in_front=self._shell_in_front(peeled.command),
+            end_status=end_status(peeled.command),
             origin=Origin(peeled.command.place),
         )
 
@@ -235,6 +236,7 @@ class _Reader:
             reads=self._shell_reads(),
             status_lost=lost_status(command),
             shell_in_front=self._shell_in_front(command),
+            end_status=end_status(command),
             origin=origin,
         )
 

@@ -31,7 +31,7 @@ from kube_gaplint.launch.shell_tree import (
     parse,
 )
 from kube_gaplint.launch.shell_walk import MAX_TEXT
-from kube_gaplint.model.command import Command, LostStatus, Script, StatusLoss
+from kube_gaplint.model.command import Command, EndStatus, LostStatus, Script, StatusLoss
 from kube_gaplint.model.setting import Set, Setting
 
 _STATUS: Final = re.compile(r"\$\{?\?|\$\{?#?(?:PIPESTATUS|pipestatus)\b")
@@ -42,6 +42,7 @@ _SHOWS: Final = frozenset({"echo", "printf", "logger", ":"})
 _DEEPEST: Final = 8
 """Scripts and functions that call one another."""
 _MOST_CALLS: Final = 8
+_LONGEST_CODE: Final = 9
 
 Kind: TypeAlias = Literal["fails", "running", "ends", "lost", "lost-end", "unknown"]
 
@@ -61,28 +62,57 @@ class _Fate:
     """A failure that `set -e` does not end the shell for."""
     kept: frozenset[str] = frozenset()
     """Variables that hold the status."""
+    code: int | None = None
+    """Of "fails" and "ends": the status where it is another one than the command's own (`|| exit 138`)."""
 
 
 _FAILS, _ENDING, _UNKNOWN = _Fate("fails"), _Fate("ends"), _Fate("unknown")
 
 
-def lost_status(command: Command, depth: int = 0) -> LostStatus | None:
+def lost_status(command: Command) -> LostStatus | None:
     """How the status of a command is lost when it fails; None where it is handed on, or where that is not known."""
+    for _ in range(_DEEPEST):
+        analysis = _followed(command)
+        if analysis is None:
+            return None
+        fate = analysis.outcome()
+        if fate.kind == "running":
+            fate = replace(fate, kind="lost")
+        if fate.kind in ("lost", "lost-end"):
+            helps = fate.way == "pipe" and replace(analysis, pipefail=True).outcome().kind in ("fails", "ends")
+            return LostStatus(fate.way, analysis.script.text.place(*fate.span), command, helps)
+        if fate.kind == "unknown" or analysis.script.started_by is None:
+            return None
+        command = analysis.script.started_by
+    return None
+
+
+def end_status(command: Command) -> EndStatus | None:
+    """With which status the container ends when a command fails; None where it is lost, or where that is not known."""
+    status = EndStatus()
+    for _ in range(_DEEPEST):
+        if command.script is None:
+            return status
+        analysis = _followed(command)
+        if analysis is None:
+            return None
+        fate = analysis.outcome()
+        if fate.kind not in ("fails", "ends"):
+            return None
+        if fate.code is not None:
+            status = EndStatus(fate.code, analysis.script.text.place(*fate.span))
+        if analysis.script.started_by is None:
+            return status
+        command = analysis.script.started_by
+    return None
+
+
+def _followed(command: Command) -> _Analysis | None:
+    """The script of a command, with the command that fails in it; None where it cannot be followed."""
     script = command.script
-    if script is None or depth > _DEEPEST or script.form == "source" or _trapped(script):
+    if script is None or script.form == "source" or _trapped(script):
         return None
-    analysis = _Analysis.of(script, command)
-    if analysis is None:
-        return None
-    fate = analysis.outcome()
-    if fate.kind == "running":
-        fate = replace(fate, kind="lost")
-    if fate.kind in ("lost", "lost-end"):
-        helps = fate.way == "pipe" and replace(analysis, pipefail=True).outcome().kind in ("fails", "ends")
-        return LostStatus(fate.way, script.text.place(*fate.span), command, helps)
-    if fate.kind == "unknown" or script.started_by is None:
-        return None
-    return lost_status(script.started_by, depth + 1)
+    return _Analysis.of(script, command)
 
 
 def _trapped(script: Script) -> bool:
@@ -98,6 +128,7 @@ def _known(setting: Setting[bool] | None) -> bool | None:
 class _Analysis:
     """One script, and one command in it that fails. `errexit` and `pipefail` are those in force at the command."""
 
+    script: Script
     parsed: Parsed
     text: str
     target: int
@@ -119,7 +150,7 @@ class _Analysis:
             if script.text.place(simple.start, simple.end) == command.place:
                 functions = {one.name: one for one in _statements(parsed.body) if isinstance(one, Function)}
                 errexit, pipefail = _known(command.errexit), _known(command.pipeline.pipefail)
-                return cls(parsed, text, simple.start, errexit, pipefail, functions=functions)
+                return cls(script, parsed, text, simple.start, errexit, pipefail, functions=functions)
         return None
 
     def outcome(self) -> _Fate:
@@ -246,7 +277,7 @@ class _Analysis:
             return self.waited(block, at, fate)
         if fate.kind == "fails" and not fate.exempt:
             if self.errexit:
-                return _ENDING
+                return _ends(fate)
             if self.errexit is None:
                 return _UNKNOWN
         rest = [one for one in block.items[at:] if not isinstance(one[0], Function)]
@@ -257,7 +288,7 @@ class _Analysis:
         if _STATUS.search(self.text, first.start, first.end) and not self.shows(first):
             name = self.keeps(first)
             if not name:
-                return _ENDING if fate.kind == "fails" and self.hands_on(first) else _UNKNOWN
+                return _ends(fate) if fate.kind == "fails" and self.hands_on(first) else _UNKNOWN
             kept, rest = kept | {name}, rest[1:]
         if any(self.uses(one, kept) for one, _ in rest):
             return _UNKNOWN
@@ -290,7 +321,9 @@ class _Analysis:
         if words[1] == "0":
             ending = _Fate("lost-end", "exit", (statement.start, statement.end))
             return ending if fate.kind == "fails" else replace(fate, kind="lost-end")
-        return _ENDING if words[1].isdigit() else _UNKNOWN
+        if not words[1].isdigit() or len(words[1]) > _LONGEST_CODE:
+            return _UNKNOWN
+        return _Fate("ends", span=(statement.start, statement.end), code=int(words[1]) & 255)
 
     def waited(self, block: Block, at: int, fate: _Fate) -> _Fate:
         """A background job: the first statement that waits decides."""
@@ -388,10 +421,15 @@ class _Analysis:
         return any(re.search(rf"\b{name}\b", self.text[statement.start : statement.end]) for name in names)
 
 
+def _ends(fate: _Fate) -> _Fate:
+    """The shell ends with the status of a failure."""
+    return replace(fate, kind="ends", kept=frozenset())
+
+
 def _left(fate: _Fate) -> _Fate:
-    """The fate of a subshell: its `exit` ends only itself."""
-    kind: Kind | None = {"ends": "fails", "lost-end": "lost"}.get(fate.kind)  # type: ignore[assignment]
-    return fate if kind is None else replace(fate, kind=kind)
+    """The fate of a subshell: its `exit` ends only itself, and `set -e` outside holds for its status in any case."""
+    kinds: dict[Kind, Kind] = {"ends": "fails", "lost-end": "lost"}
+    return replace(fate, kind=kinds.get(fate.kind, fate.kind), exempt=False)
 
 
 def _holds(statement: Statement, offset: int) -> bool:

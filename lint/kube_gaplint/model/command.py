@@ -219,6 +219,18 @@ class ShellInFront:
     """`exec` in front of the command is all that it takes: it ends the script, and no trap is set."""
 
 
+@dataclass(frozen=True, slots=True)
+class EndStatus:
+    """The exit status of a container after a command in it has failed.
+
+    `code` is what a script ends with instead (`|| exit 138`); None: the command's own status is handed on.
+    """
+
+    code: int | None = None
+    place: Place | None = None
+    """The `exit` that gives the code."""
+
+
 @dataclass(slots=True, eq=False)
 class Heredoc:
     """A here-document: its text, and the command that reads it or the file that it is written to."""

@@ -14,7 +14,7 @@ from kube_gaplint.facts.fabric import (
     is_infiniband,
 )
 from kube_gaplint.facts.nvlink import has_nvlink
-from kube_gaplint.model.command import Command, LostStatus, ShellInFront, Word
+from kube_gaplint.model.command import Command, EndStatus, LostStatus, ShellInFront, Word
 from kube_gaplint.model.environment import Environment
 from kube_gaplint.model.pod import affinity
 from kube_gaplint.model.setting import Absent, Origin, Set, Setting, Unknown
@@ -226,6 +226,8 @@ class TrainingProcess:
     shell_in_front: ShellInFront | None = None
     """The shell that stays in front of it in its container and hands no SIGTERM on; None where the program takes the
     shell's place or a trap tells it, and where that is not known."""
+    end_status: EndStatus | None = None
+    """With which status its container ends when it fails; None where that status is lost, or where it is not known."""
     origin: Origin = field(kw_only=True)
 
     @property
