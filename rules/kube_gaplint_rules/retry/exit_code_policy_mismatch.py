@@ -156,7 +156,7 @@ def _is_permanent(workload: Workload, role: Role) -> bool:
 
 
 def _code(process: TrainingProcess) -> int | None:
-    """The code below 128 that the container ends with after a fault; None for a higher one, or where it is not known."""
+    """The code below 128 that the container ends with after a fault; None for another one, or where it is not known."""
     if process.end_status is None or not (process.launchers or process.program):
         return None
     code = process.end_status.code
