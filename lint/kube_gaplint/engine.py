@@ -22,6 +22,7 @@ from kube_gaplint.text.compose import Problem
 from kube_gaplint.text.source import Place
 
 if TYPE_CHECKING:
+    from kube_gaplint.baseline import Baseline
     from kube_gaplint.bundle.bundle import Loaded, Unresolved
     from kube_gaplint.discover import Discovery, Exclusion
     from kube_gaplint.file_ignores import FileIgnores
@@ -48,6 +49,7 @@ class Request:
     severities: Mapping[str, Severity] = field(default_factory=dict)
     """Other severities than those of the rules, by code."""
     file_ignores: FileIgnores | None = None
+    baseline: Baseline | None = None
     exclude: tuple[Exclusion, ...] = ()
     exclude_named: bool = False
     """Whether `exclude` counts for paths that are named as well."""
@@ -130,6 +132,8 @@ def lint(request: Request) -> Report:
             found = _ignored(found, request.file_ignores)
         report = Report(errors=reading.errors, summary=reading.summary())
         report.findings = _fingerprinted(_merged(found))
+    if request.baseline is not None:
+        _accept(report, request.baseline, request, codes)
     _hide(report, request.min_severity)
     return report
 
@@ -335,8 +339,20 @@ def _order(finding: Finding) -> tuple[str, int, str, str]:
     return (finding.place.source.path, finding.place.span.start, finding.code, finding.message)
 
 
+def _accept(report: Report, baseline: Baseline, request: Request, codes: frozenset[str]) -> None:
+    from kube_gaplint.baseline import Scope
+
+    scope = Scope.of(request.paths, codes, request.stdin_filename)
+    report.findings, gone = baseline.accept(report.findings, scope)
+    report.summary.gone = sum(row.count for row in gone)
+
+
 def _hide(report: Report, least: Severity) -> None:
     shown = [finding for finding in report.findings if finding.severity >= least]
     report.summary.hidden = sum(finding.suppressed is None for finding in report.findings if finding.severity < least)
-    report.summary.suppressed = sum(finding.suppressed is not None for finding in report.findings)
+    for finding in report.findings:
+        if finding.suppressed is not None and finding.suppressed.how == "baseline":
+            report.summary.accepted += 1
+        elif finding.suppressed is not None:
+            report.summary.suppressed += 1
     report.findings = shown

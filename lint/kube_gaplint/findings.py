@@ -214,6 +214,7 @@ class FileError:
 class Summary:
     """Counts of one run. `skipped`: what was passed over, by reason. `hidden`: findings below --min-severity.
 
+    `accepted` findings are in the baseline, `gone` ones are in it and were not found any more.
     `hints` say what to run so that more is judged, one sentence each.
     """
 
@@ -223,6 +224,8 @@ class Summary:
     skipped: dict[str, int] = field(default_factory=dict)
     hidden: int = 0
     suppressed: int = 0
+    accepted: int = 0
+    gone: int = 0
     by_kind: dict[str, int] = field(default_factory=dict)
     by_class: dict[str, int] = field(default_factory=dict)
     hints: list[str] = field(default_factory=list)

@@ -13,7 +13,7 @@ import click
 
 from kube_gaplint.cli import console
 from kube_gaplint.cli.app import CONTEXT, EMPTY, FOUND
-from kube_gaplint.cli.inputs import Inputs, with_inputs, wrong_paths
+from kube_gaplint.cli.inputs import Inputs, lint, with_inputs
 from kube_gaplint.cli.types import (
     CommaList,
     FormatAndFile,
@@ -23,19 +23,20 @@ from kube_gaplint.cli.types import (
     Near,
     OutputFile,
 )
+from kube_gaplint.facts.candidates import BASELINE_NAME
 from kube_gaplint.findings import Report, Severity
 from kube_gaplint.report import FOR_PEOPLE, FORMATS, render
 from kube_gaplint.report.options import IncidentView, RenderOptions
 from kube_gaplint.report.words import closing_lines, is_empty
 
 if TYPE_CHECKING:
-    from kube_gaplint.engine import Request
     from kube_gaplint.rule import Rule
 
 _SEVERITIES = ("error", "warning", "info")
 _SELECTION = "What is reported"
 _OUTPUT = "Output"
 _FIXES = "Fixes"
+_ADOPTION = "Living with findings"
 _INPUT = "Input"
 
 _EXAMPLES = """\
@@ -136,6 +137,22 @@ def _names(values: tuple[tuple[str, ...], ...]) -> tuple[str, ...]:
     help="Add counts by rule and by kind of workload (formats full and concise).",
 )
 @click.option(
+    "--baseline",
+    cls=Grouped,
+    group=_ADOPTION,
+    metavar="FILE",
+    default="",
+    help="Findings in FILE are accepted: they do not count.",
+)
+@click.option("--no-baseline", cls=Grouped, group=_ADOPTION, is_flag=True, help="Leave the configured baseline alone.")
+@click.option(
+    "--write-baseline",
+    cls=Grouped,
+    group=_ADOPTION,
+    is_flag=True,
+    help=f"Accept all findings: write them to the baseline (default: {BASELINE_NAME}), and take out what is gone.",
+)
+@click.option(
     "--fix", cls=Grouped, group=_FIXES, is_flag=True, help="Make the safe fixes in the files, then report what remains."
 )
 @click.option(
@@ -176,6 +193,9 @@ def command(
     color: str,
     quiet: bool,
     statistics: bool,
+    baseline: str,
+    no_baseline: bool,
+    write_baseline: bool,
     fix: bool,
     unsafe_fixes: bool,
     diff: bool,
@@ -187,7 +207,16 @@ def command(
     PATH is a file or a folder; without one it is the current folder, and `-` is standard input.
     """
     del jobs  # one process, so far
-    _check_options(inputs, outputs, fix=fix, unsafe_fixes=unsafe_fixes, diff=diff)
+    given = {
+        "-": "-" in inputs.paths,
+        "--fix": fix,
+        "--unsafe-fixes": unsafe_fixes,
+        "--diff": diff,
+        "--baseline": baseline,
+        "--no-baseline": no_baseline,
+        "--write-baseline": write_baseline,
+    }
+    _check_options({name for name, value in given.items() if value}, outputs)
     config = inputs.config
     least = Severity.parse(min_severity or config.min_severity or "warning")
     failing = fail_on or config.fail_on or "warning"
@@ -203,14 +232,22 @@ def command(
         file_ignores=config.file_ignores(),
         today=date.today(),
     )
-    report = _lint(request)
+    if write_baseline or baseline or config.baseline:
+        from kube_gaplint.cli import accepting
+
+        accepted = accepting.path_of(inputs, baseline)
+        if write_baseline:
+            return accepting.write(request, accepted, quiet=quiet)
+        if not no_baseline:
+            request = replace(request, baseline=accepting.read(accepted))
+    report = lint(request)
     if diff or fix:
         from kube_gaplint.cli import fixing
 
         if diff:
             return FOUND if fixing.show(report, unsafe=unsafe_fixes, quiet=quiet, color=color) else 0
         if fixing.make(report, unsafe=unsafe_fixes, quiet=quiet):
-            report = _lint(request)
+            report = lint(request)
     options = RenderOptions(
         width=console.width(),
         color=console.wants_color(color, sys.stdout),
@@ -230,27 +267,31 @@ def command(
     return _exit_code(report, failing, fail_if_empty=fail_if_empty)
 
 
-def _check_options(
-    inputs: Inputs, outputs: tuple[OutputFile, ...], *, fix: bool, unsafe_fixes: bool, diff: bool
-) -> None:
-    if fix and "-" in inputs.paths:
-        raise click.UsageError("--fix changes files, and standard input is none; --diff prints the changes instead.")
-    if unsafe_fixes and not (fix or diff):
+_CONFLICTS = (
+    ("--fix", "-", "--fix changes files, and standard input is none; --diff prints the changes instead."),
+    ("--write-baseline", "--fix", "--write-baseline accepts what is there, --fix mends it; first one, then the other."),
+    ("--write-baseline", "--diff", "--write-baseline accepts what is there, --diff shows what would mend it."),
+    ("--write-baseline", "--no-baseline", "--write-baseline writes the baseline that --no-baseline leaves alone."),
+    (
+        "--baseline",
+        "--no-baseline",
+        "--baseline names what --no-baseline leaves alone; give one of them.",
+    ),
+)
+"""Options that do not go together, and why."""
+
+
+def _check_options(given: set[str], outputs: tuple[OutputFile, ...]) -> None:
+    for one, other, why in _CONFLICTS:
+        if one in given and other in given:
+            raise click.UsageError(why)
+    if "--unsafe-fixes" in given and not given & {"--fix", "--diff"}:
         raise click.UsageError("--unsafe-fixes needs --fix (to change the files) or --diff (to see the changes).")
     seen: dict[Path, OutputFile] = {}
     for output in outputs:
         first = seen.setdefault(output.path.resolve(), output)
         if first is not output:
             raise click.UsageError(f"two reports go to {os.fspath(output.path)!r}; give each its own file.")
-
-
-def _lint(request: Request) -> Report:
-    from kube_gaplint import engine
-
-    try:
-        return engine.lint(request)
-    except engine.UsageProblem as problem:
-        raise wrong_paths(problem, request.paths) from problem
 
 
 def _incident(identifier: str) -> IncidentView | None:

@@ -19,6 +19,7 @@ from kube_gaplint.cli.types import Grouped, did_you_mean
 if TYPE_CHECKING:
     from kube_gaplint.config import Config
     from kube_gaplint.engine import Request
+    from kube_gaplint.findings import Report
 
 _INPUT = "Input"
 CONFIG_OPTIONS = (
@@ -138,6 +139,16 @@ def standard_input(paths: Sequence[str], filename: str) -> bytes | None:
     if sys.stdin.isatty():
         console.hint("reading manifests from the terminal; end them with Ctrl-D")
     return sys.stdin.buffer.read()
+
+
+def lint(request: Request) -> Report:
+    """The outcome of a run. Raises ClickException where the request cannot be served."""
+    from kube_gaplint import engine
+
+    try:
+        return engine.lint(request)
+    except engine.UsageProblem as problem:
+        raise wrong_paths(problem, request.paths) from problem
 
 
 def wrong_paths(problem: Exception, paths: Sequence[str]) -> click.ClickException:

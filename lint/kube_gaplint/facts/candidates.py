@@ -118,5 +118,6 @@ TOOL_FOLDERS = frozenset(
 
 VERSION_CONTROL_FOLDERS = frozenset({".git", ".hg", ".svn", ".jj", ".sl"})
 
-OWN_NAMES = frozenset({".gaplint.yaml", ".gaplint.yml", ".gaplint-baseline.json"})
+BASELINE_NAME = ".gaplint-baseline.json"
+OWN_NAMES = frozenset({".gaplint.yaml", ".gaplint.yml", BASELINE_NAME})
 """gaplint's own files: they name kinds and are no manifests."""

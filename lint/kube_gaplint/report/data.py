@@ -28,6 +28,8 @@ def report_data(report: Report) -> dict[str, Any]:
             "findings": {str(severity): report.count(severity) for severity in reversed(Severity)},
             "hidden": summary.hidden,
             "suppressed": summary.suppressed,
+            "accepted": summary.accepted,
+            "gone": summary.gone,
             "skipped": _counts(summary.skipped),
             "hints": [encodable(hint) for hint in summary.hints],
             "byKind": _counts(summary.by_kind),

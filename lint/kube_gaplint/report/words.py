@@ -60,11 +60,11 @@ def verdict(report: Report) -> str:
         return f"{found} in {judged}"
     if is_empty(report):
         return f"Nothing to judge: no training workload, batch script or node pool in {count(summary.files, 'file')}"
-    return f"No gaps found in {judged}"
+    return f"No {'new ' if summary.accepted else ''}gaps found in {judged}"
 
 
 def closing_lines(report: Report, least: Severity) -> list[str]:
-    """The closing lines: verdict, fixes, what is hidden, suppressed or passed over, and hints.
+    """The closing lines: verdict, fixes, what is hidden, suppressed, accepted or passed over, hints.
 
     Reasons and hints are as they came, not made visible yet.
     """
@@ -82,6 +82,11 @@ def closing_lines(report: Report, least: Severity) -> list[str]:
         lines.append(f"{count(summary.hidden, noun)} hidden, show with --min-severity info.")
     if summary.suppressed:
         lines.append(f"{count(summary.suppressed, 'finding')} suppressed with a reason.")
+    if summary.accepted:
+        lines.append(f"{count(summary.accepted, 'finding')} accepted in the baseline.")
+    if summary.gone:
+        was = "is" if summary.gone == 1 else "are"
+        lines.append(f"{count(summary.gone, 'finding')} of the baseline {was} gone: --write-baseline takes them out.")
     if summary.skipped:
         reasons = sorted(summary.skipped.items(), key=lambda item: (-item[1], item[0]))
         lines.append(f"Passed over: {'; '.join(f'{reason} ({number:,})' for reason, number in reasons)}.")
