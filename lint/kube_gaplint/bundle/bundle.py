@@ -13,6 +13,7 @@ from kube_gaplint.bundle.nearness import Distance, distance
 from kube_gaplint.bundle.objects import KubeObject, objects_in
 from kube_gaplint.bundle.plain import plain
 from kube_gaplint.bundle.recipes import RecipeBook, Recipes
+from kube_gaplint.bundle.submissions import Submission, SubmissionBook
 from kube_gaplint.discover import Discovery, FileId, read_file, within
 from kube_gaplint.facts.candidates import YAML_ENDINGS
 from kube_gaplint.findings import FileError
@@ -82,6 +83,7 @@ class Bundle:
     builds: list[Build] = field(default_factory=list)
     """The Kustomize builds, each with what it could not see."""
     recipe_book: RecipeBook = field(default_factory=RecipeBook, repr=False)
+    submission_book: SubmissionBook = field(default_factory=SubmissionBook, repr=False)
     _by_name: dict[tuple[str, str], list[KubeObject]] = field(default_factory=dict, repr=False)
     _by_kind: dict[str, list[KubeObject]] | None = field(default=None, repr=False)
     _read: dict[str, Source | None] = field(default_factory=dict, repr=False)
@@ -251,6 +253,10 @@ class Bundle:
     def recipes_near(self, file: FileId) -> Recipes:
         """The Dockerfiles of images that one file names."""
         return lambda image: self.recipe_book.near(image, file, self.files_near)
+
+    def submissions_of(self, script: ScriptFile) -> list[Submission]:
+        """The `sbatch` commands by which files around a batch script submit it."""
+        return self.submission_book.of(script.file, script.text)
 
     def mark_loaded(self, path: str, source: Source) -> None:
         """A file was parsed: its text is kept, and a search for objects leaves it out."""

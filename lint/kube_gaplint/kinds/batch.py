@@ -9,16 +9,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from kube_gaplint.bundle.bundle import Bundle, ScriptFile
 from kube_gaplint.bundle.objects import KubeObject
 from kube_gaplint.bundle.recipes import Recipes
+from kube_gaplint.bundle.submissions import Submission
 from kube_gaplint.facts import sbatch
 from kube_gaplint.kinds import slurm_conf, steps, values
 from kube_gaplint.kinds.allocation import Allocation, allocation, array_length, slurm_variables
 from kube_gaplint.kinds.context import Context
-from kube_gaplint.kinds.sbatch_header import Header, is_batch, read_header
+from kube_gaplint.kinds.sbatch_header import Header, is_batch, read_header, read_options
 from kube_gaplint.launch.launchers.srun import container_image
 from kube_gaplint.launch.options import parse_launcher
 from kube_gaplint.launch.shell import read_script
@@ -63,6 +64,8 @@ class BatchScript:
     chain: tuple[Link, ...] = ()
     given: tuple[Directive, ...] = ()
     """Options of the `sbatch` that submits it, where that is seen: they win over the script's own."""
+    submissions: tuple[Submission, ...] = ()
+    """Commands in other files that submit it: what they add may hold, so it is unknown."""
 
 
 def of_file(script: ScriptFile, bundle: Bundle) -> BatchScript:
@@ -75,6 +78,7 @@ def of_file(script: ScriptFile, bundle: Bundle) -> BatchScript:
         "",
         bundle.files_near(script.file),
         bundle.recipes_near(script.file),
+        submissions=tuple(bundle.submissions_of(script)),
     )
 
 
@@ -132,6 +136,20 @@ def _given(command: Command) -> tuple[Directive, ...] | None:
     )
 
 
+def _added(submissions: Iterable[Submission], own: list[Directive]) -> list[Directive]:
+    """What submissions ask for besides the script's own directives. It is unknown: the next one may go without."""
+    known = {directive.name for directive in own if directive.in_force}
+    added: dict[str, Directive] = {}
+    for submission in submissions:
+        for option in read_options(submission.text, submission.start, submission.end):
+            place = option.place
+            if option.name in known or (option.name == "dependency" and "afterok" in place.text):
+                continue  # `afterok` waits for another job once, and starts nothing again
+            why = Unknown(f"{place.source.path} submits the script with {place.text}", Origin(place))
+            added.setdefault(option.name, replace(option, value=why))
+    return list(added.values())
+
+
 def adapt_script(
     script: ScriptFile | BatchScript, bundle: Bundle, profile: Profile, confs: list[SlurmConf] | None = None
 ) -> Workload:
@@ -177,6 +195,7 @@ class _Reading:
         self.home = Origin(self.header.place, chain=script.chain)
         self.header.components[0].extend(script.given)
         self.header.directives.extend(script.given)
+        self.header.components[0].extend(_added(script.submissions, self.header.components[0]))
         self.directives = [directive for directive in self.header.components[0] if directive.in_force]
         self.options: dict[str, Setting[str]] = {directive.name: directive.value for directive in self.directives}
         text = script.text.text
@@ -355,6 +374,8 @@ class _Reading:
     def _requeue(self) -> Setting[bool]:
         for directive in reversed(self.directives):
             if directive.name in ("requeue", "no-requeue"):
+                if isinstance(directive.value, Unknown):
+                    return directive.value
                 return Set(directive.name == "requeue", Origin(directive.place, chain=self.home.chain))
         site = Absent(self.home) if self.conf is None else self.conf.get("jobrequeue")
         if isinstance(site, Set):

@@ -86,6 +86,17 @@ def read_header(script: PlacedText) -> Header:
     return header
 
 
+def read_options(text: PlacedText, start: int, end: int) -> list[Directive]:
+    """The options of an `sbatch` command line, which stand in `text` from `start` to the script's name at `end`.
+
+    None at all where another word comes first: that is then the script, and the name its argument.
+    """
+    found = list(_directives(text, start, end, start, ""))
+    if any(not one.in_force and one.name.strip() and not one.name.startswith("-") for one in found):
+        return []
+    return [one for one in found if one.in_force]
+
+
 def _lines(text: str) -> Iterator[tuple[int, int]]:
     """Start and end of each line, without its line end."""
     start = 0

@@ -29,7 +29,8 @@ def check(batch: Batch, context: Context) -> Iterator[Gap]:
     together with `RequeueExit` in slurm.conf. Warning for jobs of 8 hours or more or without a time limit, and where
     requeueing is switched off (`--no-requeue`, `JobRequeue=0`); info for shorter ones. `--requeue` by itself (and
     `JobRequeue=1`, the default) covers lost nodes and preemption alone: a program that exits with an error is not
-    started again unless `RequeueExit` lists its code. Where slurm.conf is not in the paths that is info.
+    started again unless `RequeueExit` lists its code. Where slurm.conf is not in the paths that is info. A README or a
+    script beside it that submits it with `--array`, `--dependency` or `--requeue` keeps the rule quiet.
 
     ## Why it hurts
     BLOOM lost a GPU about once a week on 384 of them. With one job at a time, each crash at night waited for somebody
