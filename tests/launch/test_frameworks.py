@@ -71,6 +71,8 @@ def name(text: str, look_up: dict[str, str] | None = None, **variables: str) -> 
         ("accelerate launch -m axolotl.cli.train c.yml", "axolotl"),
         ("llamafactory-cli train c.yaml", "llama-factory"),
         ("torchrun src/train.py --stage sft --do_train --output_dir /x", "llama-factory"),
+        ("torchrun finetuning.py --enable_fsdp --dist_checkpoint_root_folder /x", "llama-cookbook"),
+        ("python -m llama_recipes.finetuning --use_peft --output_dir /x", "llama-cookbook"),
         ("litgpt pretrain x", "litgpt"),
         ("python -m MaxText.train base.yml run_name=x", "maxtext"),
         ("python train.py base_output_directory=gs://b run_name=r", "maxtext"),
@@ -669,3 +671,12 @@ def test_names_of_options_of_unknown_programs(text: str, path: object, interval:
         interval,
         saving,
     )
+
+
+def test_llama_cookbook_saves_each_epoch_into_one_folder() -> None:
+    found = read(
+        "torchrun finetuning.py --enable_fsdp --dist_checkpoint_root_folder=/runs/ --model_name=llama"
+    ).settings
+    assert value(found.save_path) == "/runs/fine-tuned"
+    assert value(found.retention) == 1
+    assert value(read("torchrun finetuning.py --enable_fsdp --use_peft --output_dir=/o").settings.save_path) == "/o"

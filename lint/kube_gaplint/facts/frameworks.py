@@ -406,6 +406,35 @@ FRAMEWORKS: tuple[FrameworkFacts, ...] = (
         extra={**_HF_EXTRA, "model": ("base-model",)},
     ),
     FrameworkFacts(
+        name="llama-cookbook",
+        title="Llama Cookbook",
+        source="meta-llama/llama-cookbook src/llama_cookbook/configs/training.py @1a97f6fd; when it saves: "
+        "src/llama_recipes/utils/train_utils.py, from memory",
+        recognition=Recognition(
+            modules=("llama_recipes*", "llama_cookbook*"),
+            options=(
+                ("enable-fsdp", "dist-checkpoint-root-folder"),
+                ("enable-fsdp", "batch-size-training"),
+                ("use-peft", "batch-size-training"),
+            ),
+        ),
+        flags="enable-fsdp low-cpu-fsdp use-peft use-fast-kernels use-wandb use-fp16 quantization one-gpu save-metrics "
+        "save-optimizer freeze-layers flop-counter use-profiler gradient-clipping fsdp-config.pure-bf16",
+        save_path=(
+            PathOf((("dist-checkpoint-root-folder", None), ("dist-checkpoint-folder", "fine-tuned"))),
+            _path("output-dir"),
+        ),
+        interval_default=Default(1, "epochs", "after an epoch that improved the validation loss"),
+        saving=Switch(("save-model",), default=True),
+        total=(Amount(("max-train-step",), "steps"), Amount(("num-epochs",), "epochs")),
+        retention_default=1,
+        extra={
+            "data-workers": ("num-workers-dataloader",),
+            "model": ("model-name",),
+            "dataset": ("dataset",),
+        },
+    ),
+    FrameworkFacts(
         name="llm-foundry",
         title="LLM Foundry",
         source="mosaicml/llm-foundry llmfoundry/utils/config_utils.py:128-190, command_utils/train.py @8c8dd48f",

@@ -647,7 +647,7 @@ class _Reader:
                 if isinstance(found[1], Set) and is_off(found[1].value, amount):
                     return Absent(found[1].origin)
                 return _count(mapped(found[1], lambda text: quantity(text, "steps")))
-        if facts is None or not facts.retention:
+        if facts is None or not (facts.retention or facts.retention_default):
             return look.missing(())
         other = look.given(facts.retention_other)
         if other is not None:
