@@ -25,6 +25,7 @@ def codes(fixture: str, profile: Profile) -> set[str]:
         ("RETRY001/fires-bare-job.yaml", Profile(supervisor=False), Profile(supervisor=True)),
         ("RETRY008/fires-on-failure.yaml", Profile(kubernetes=(1, 31)), Profile(kubernetes=(1, 40))),
         ("RETRY010/fires-elastic.yaml", Profile(node_health=False), Profile(node_health=True)),
+        ("RETRY011/fires-default.yaml", Profile(kubernetes=(1, 31)), Profile(kubernetes=(1, 28))),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )

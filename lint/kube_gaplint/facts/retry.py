@@ -25,6 +25,9 @@ POLICY_NEEDS_NEVER_UNTIL = (1, 37)
 """The newest release of Kubernetes whose validation was read: all up to it reject a podFailurePolicy beside a pod
 restartPolicy other than Never. (kubernetes/kubernetes, issue 125677, asks for a change.)"""
 
+REPLACEMENT_POLICY_SINCE = (1, 29)
+"""From this release on podReplacementPolicy is there without a feature gate."""
+
 IGNORE_RULES: Mapping[str, list[dict[str, Any]]] = {
     "Job": [{"action": "Ignore", "onPodConditions": [{"type": DISRUPTION}]}],
     "JobSet": [{"action": "FailJob", "onPodConditions": [{"type": DISRUPTION}]}],

@@ -31,6 +31,12 @@ NODE_HEALTH_IMAGES = (
     "*node-problem-detector*", "*nvsentinel*", "*health-monitoring-agent*", "*autopilot*", "*node-health*",
     "*node-doctor*", "*descheduler*", "*draino*", "*gpu-health*", "*node-remedy*", "*fence-agents*",
 )  # fmt: skip
+# Programs that carry the logs of containers out of the node, by image.
+LOG_SHIPPER_IMAGES = (
+    "*fluent-bit*", "*fluentd*", "*fluent-operator*", "*promtail*", "*grafana/alloy*", "*grafana/agent*", "*filebeat*",
+    "*timberio/vector*", "*vector:*", "*logstash*", "*opentelemetry-collector*", "*otel/*collector*", "*datadog/agent*",
+    "*splunk*", "*logdna*", "*sumologic*", "*newrelic-logging*", "*cloudwatch-agent*", "*ops-agent*",
+)  # fmt: skip
 NODE_HEALTH_KINDS = (
     ("cluster.x-k8s.io", "MachineHealthCheck"), ("remediation.medik8s.io", "NodeHealthCheck"),
     ("slurm.nebius.ai", "ActiveCheck"), ("machine.openshift.io", "MachineHealthCheck"),

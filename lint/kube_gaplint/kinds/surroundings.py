@@ -64,6 +64,7 @@ class Around:
     profile: Profile
     _autoscalers: dict[Autoscaler, Evidence] = field(default_factory=dict)
     _node_health: Evidence | None = None
+    _log_shipper: Evidence | None = None
     _fills_requests: Evidence | None = None
     _single_process_kill: Evidence | None = None
     _memlock: Evidence | None = None
@@ -139,6 +140,8 @@ class Around:
                     self._autoscalers.setdefault("karpenter", evidence)
             if self._node_health is None and facts.matches(image, facts.NODE_HEALTH_IMAGES):
                 self._node_health = evidence
+            if self._log_shipper is None and facts.matches(image, facts.LOG_SHIPPER_IMAGES):
+                self._log_shipper = evidence
 
     def _index(self, item: KubeObject, selector: Part) -> None:
         """Keep an object under the first label that it selects by."""
@@ -159,6 +162,7 @@ class Around:
             autoscalers=self._autoscalers_of(workload),
             mesh=self._mesh(namespace, near),
             node_health=self._node_health,
+            log_shipper=self._log_shipper,
             budgets=tuple(_budget(item, roles) for item, roles in selected if item.kind == "PodDisruptionBudget"),
             priorities=tuple(self._priorities(workload, near)),
             services=tuple(_service(item, roles) for item, roles in selected if item.kind == "Service"),

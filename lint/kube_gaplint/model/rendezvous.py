@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from typing import Literal, TypeAlias
 
+from kube_gaplint.model.budget import several_pods
 from kube_gaplint.model.setting import Absent, Set
 from kube_gaplint.model.training import Launcher, TrainingProcess
-from kube_gaplint.model.workload import Workload
+from kube_gaplint.model.workload import Role, Workload
 
 Meeting: TypeAlias = Literal["static", "dynamic", "remote", "alone", "unknown"]
 
@@ -91,3 +94,50 @@ def spans_pods(workload: Workload) -> bool:
         for process in workload.processes
         for launcher in process.launchers
     )
+
+
+def spans_nodes(process: TrainingProcess, agent: Launcher) -> bool:
+    """The rendezvous surely gathers agents of several pods."""
+    if isinstance(agent.nodes, Set):
+        return agent.nodes.value > 1
+    return several_pods(process.workload)
+
+
+def is_foreign(process: TrainingProcess, endpoint: str) -> bool:
+    """Whether an endpoint names a host that is none of the job's own pods: c10d's store then lives elsewhere."""
+    host = _host(endpoint)
+    workload = process.workload
+    if host is None or not workload.subject.name:
+        return False
+    own = [workload.subject.name, *(service.name for service in workload.surroundings.services)]
+    return not any(_is_part(name, host) for name in (*own, *(name for role in workload.roles for name in _names(role))))
+
+
+def host_role(process: TrainingProcess, endpoint: str) -> Role | None:
+    """The role in whose pods the host of an endpoint lies; None where that cannot be told."""
+    host = _host(endpoint)
+    if host is None or is_foreign(process, endpoint):
+        return None
+    roles = process.workload.roles
+    named = [role for role in roles if role.name and _is_part(role.name, host)]
+    candidates = named or [role for role in roles if role.trains]
+    return candidates[0] if len(candidates) == 1 else None
+
+
+def _host(endpoint: str) -> str | None:
+    """The host of an endpoint where it is a name that is known whole."""
+    host = endpoint.rpartition(":")[0] or endpoint
+    plain = bool(host) and host != "localhost" and host[0].isalpha() and "$" not in host
+    return host.lower() if plain else None
+
+
+def _names(role: Role) -> Iterator[str]:
+    yield role.name
+    subdomain = role.pod.fields.get("subdomain")
+    if isinstance(subdomain, Set):
+        yield subdomain.value
+
+
+def _is_part(name: str, host: str) -> bool:
+    """`node` is a part of `gpt-node-0-0.gpt`, and `w` is none of `www.example.com`."""
+    return bool(name) and re.search(rf"(?:^|[-.]){re.escape(name.lower())}(?:$|[-.])", host) is not None

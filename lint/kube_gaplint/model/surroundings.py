@@ -85,6 +85,8 @@ class Surroundings:
     """A service mesh injects sidecars into the namespace's pods."""
     node_health: Evidence | None = None
     """Something in the paths watches nodes and takes bad ones out, or the profile says so."""
+    log_shipper: Evidence | None = None
+    """Something in the paths carries the logs of containers out of the cluster's nodes."""
     budgets: tuple[DisruptionBudget, ...] = ()
     priorities: tuple[Priority, ...] = ()
     services: tuple[NetworkService, ...] = ()

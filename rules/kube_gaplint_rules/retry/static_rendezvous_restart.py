@@ -4,8 +4,7 @@ from collections.abc import Iterator
 
 from kube_gaplint.facts.rendezvous import INSTEAD, OUTSIDE_STORES, ignored_keys
 from kube_gaplint.findings import Fix, Gap, Related, Severity
-from kube_gaplint.model.budget import several_pods
-from kube_gaplint.model.rendezvous import agent_of
+from kube_gaplint.model.rendezvous import agent_of, is_foreign, spans_nodes
 from kube_gaplint.model.scale import size
 from kube_gaplint.model.setting import Set
 from kube_gaplint.model.training import Launcher, TrainingProcess
@@ -92,7 +91,7 @@ def check(process: TrainingProcess, _context: Context) -> Iterator[Gap]:
     - https://github.com/pytorch/pytorch/issues/182221
     """
     agent = agent_of(process)
-    if agent is None or not process.workload.trains or not _spans_nodes(process, agent):
+    if agent is None or not process.workload.trains or not spans_nodes(process, agent):
         return
     backend = agent.rendezvous_backend
     if not isinstance(backend, Set):
@@ -101,12 +100,6 @@ def check(process: TrainingProcess, _context: Context) -> Iterator[Gap]:
         yield from _static(process, agent, backend)
     yield from _ignored(process, agent, backend)
     yield from _shared(process, agent, backend)
-
-
-def _spans_nodes(process: TrainingProcess, agent: Launcher) -> bool:
-    if isinstance(agent.nodes, Set):
-        return agent.nodes.value > 1
-    return several_pods(process.workload)
 
 
 def _static(process: TrainingProcess, agent: Launcher, backend: Set[str]) -> Iterator[Gap]:
@@ -147,7 +140,7 @@ def _shared(process: TrainingProcess, agent: Launcher, backend: Set[str]) -> Ite
     identity, endpoint = agent.rendezvous_id, agent.rendezvous_endpoint
     if not isinstance(identity, Set) or identity.value not in _NO_ID or not isinstance(endpoint, Set):
         return
-    if backend.value in OUTSIDE_STORES or (backend.value == "c10d" and _is_foreign(process, endpoint.value)):
+    if backend.value in OUTSIDE_STORES or (backend.value == "c10d" and is_foreign(process, endpoint.value)):
         yield Gap(
             identity.origin if identity.origin.written else endpoint.origin,
             f"--rdzv-id is {identity.value or 'empty'} on {endpoint.value}, a store that other jobs may use: jobs with "
@@ -157,16 +150,3 @@ def _shared(process: TrainingProcess, agent: Launcher, backend: Set[str]) -> Ite
             fix=Fix("give each job a --rdzv-id of its own"),
             container=process.container.name,
         )
-
-
-def _is_foreign(process: TrainingProcess, endpoint: str) -> bool:
-    """Whether a host is named that is none of the job's own pods: c10d's store then lives elsewhere."""
-    host = endpoint.rpartition(":")[0] or endpoint
-    if not host or host == "localhost" or not host[0].isalpha() or "$" in host:
-        return False
-    workload = process.workload
-    names = [workload.subject.name, *(service.name for service in workload.surroundings.services)]
-    for role in workload.roles:
-        subdomain = role.pod.fields.get("subdomain")
-        names += [role.name, subdomain.value if isinstance(subdomain, Set) else ""]
-    return bool(workload.subject.name) and not any(name and name.lower() in host.lower() for name in names)

@@ -1,0 +1,36 @@
+"""Whether what a job writes outlives its pods."""
+
+from __future__ import annotations
+
+from kube_gaplint.facts.surroundings import LOG_SHIPPER_IMAGES, matches
+from kube_gaplint.model.setting import Set
+from kube_gaplint.model.storage import durable_mounts
+from kube_gaplint.model.workload import Container, Pod, Workload
+
+
+def logs_are_kept(workload: Workload) -> bool:
+    """Something carries the logs away, or the program writes them to a volume that stays."""
+    if workload.surroundings.log_shipper is not None:
+        return True
+    for role in workload.roles:
+        containers = (*role.pod.containers, *role.pod.init_containers)
+        if any(isinstance(one.image, Set) and matches(one.image.value, LOG_SHIPPER_IMAGES) for one in containers):
+            return True
+        if any(_writes_durably(container, role.pod) for container in role.pod.containers):
+            return True
+    return False
+
+
+def _writes_durably(container: Container, pod: Pod) -> bool:
+    """A redirection, `tee` or an option for logs names a file on a volume that outlives the pod."""
+    mounts = tuple(f"{path.rstrip('/')}/" for path, _ in durable_mounts(container, pod))
+    if not mounts:
+        return False
+    for command in container.commands:
+        names = [command.writes.shown] if command.writes is not None else []
+        if command.name == "tee":
+            names += [word.shown for word in command.words[1:]]
+        names += [word.shown.rpartition("=")[2] for word in command.words if "log" in word.shown.lower()]
+        if any(name.startswith(mounts) for name in names):
+            return True
+    return False
