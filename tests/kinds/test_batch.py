@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from node_samples import batch, bundle_of, only, value, views, workload
 
+from kube_gaplint.engine import Request, read
 from kube_gaplint.kinds.batch import all_confs
 from kube_gaplint.model.environment import Environment
 from kube_gaplint.model.profile import Profile
-from kube_gaplint.model.setting import Set
-from kube_gaplint.model.slurm import SlurmConf, Step
+from kube_gaplint.model.setting import Absent, Set
+from kube_gaplint.model.slurm import Batch, SlurmConf, Step
 from kube_gaplint.model.workload import UNBOUNDED, Workload
 
 HEAD = "#!/bin/bash\n#SBATCH -N 4\n#SBATCH --gpus-per-node=8\n#SBATCH --ntasks-per-node=8\n"
@@ -23,6 +26,13 @@ def step(*lines: str, profile: Profile | None = None) -> Step:
     found = steps(*lines, profile=profile)
     assert len(found) == 1
     return found[0]
+
+
+def batch_in(folder: Path) -> Batch:
+    """The one batch script of a folder of files."""
+    views = read(Request((str(folder),))).model.views
+    (found,) = (view for view in views if isinstance(view, Batch))
+    return found
 
 
 def environment(*lines: str) -> Environment:
@@ -264,3 +274,27 @@ spec: {extraConf: "KillOnBadExit=1"}
     found = all_confs(bundle, Profile())
     assert [conf.writer for conf in found] == ["", "", "slinky"]
     assert all(isinstance(conf, SlurmConf) for conf in found)
+
+
+def test_a_readme_that_names_soperator_tells_the_site_s_settings(tmp_path: Path) -> None:
+    script = tmp_path / "jobs" / "run.sbatch"
+    script.parent.mkdir()
+    script.write_text("#!/bin/bash\n#SBATCH --nodes=2\n#SBATCH --gpus-per-node=8\nsrun torchrun train.py\n")
+    (tmp_path / "README.md").write_text("# Training\n\nRun it on your Soperator cluster.\n")
+    (step,) = batch_in(tmp_path).steps
+    assert isinstance(step.kill_on_bad_exit, Set)
+    assert step.kill_on_bad_exit.value == "1"
+    assert step.kill_on_bad_exit.origin is not None
+    assert step.kill_on_bad_exit.origin.place.source.path.endswith("README.md")
+    (script.parent / "README.md").write_text("# Training\n\nRun it on any Slurm cluster.\n")
+    (step,) = batch_in(tmp_path).steps
+    assert isinstance(step.kill_on_bad_exit, Absent)
+
+
+@pytest.mark.parametrize(("line", "trains"), [("", True), ("export NVIDIA_VISIBLE_DEVICES=void\n", False)])
+def test_a_script_that_hides_all_gpus_runs_on_cpus(tmp_path: Path, line: str, trains: bool) -> None:
+    text = f"#!/bin/bash\n#SBATCH --nodes=2\n#SBATCH --exclusive\n{line}srun torchrun --nproc-per-node 4 train.py\n"
+    (tmp_path / "run.sbatch").write_text(text)
+    workload = batch_in(tmp_path).workload
+    assert workload is not None
+    assert workload.trains is trains

@@ -15,6 +15,8 @@ everything that could set the key was seen.
 | nodes, devices | nodes of the run and devices a node, as the framework itself is told |
 | data-workers | data-loader processes for each training process |
 | model, dataset | what is fetched by name at the start |
+| first-leg | options of a first launch from another run's weights: with them every start begins anew |
+| device-batch, accumulation | samples of one process in a pass, and passes in a step |
 | training-samples | the training set is cut down to so many samples, for a trial |
 | in-process-recovery | torchft, NVRx in-process restart: communicators are rebuilt inside the process |
 | overwrite-output | the output folder is emptied or ignored at the start |
@@ -240,6 +242,8 @@ _HF_EXTRA: Mapping[str, tuple[str, ...]] = {
     "model": ("model-name-or-path", "model-name"),
     "dataset": ("dataset-name",),
     "training-samples": ("max-train-samples", "max-samples"),
+    "device-batch": ("per-device-train-batch-size",),
+    "accumulation": ("gradient-accumulation-steps",),
     "overwrite-output": ("overwrite-output-dir",),
     "weights-only": ("save-only-model",),
     "save-on-each-node": ("save-on-each-node",),
@@ -258,6 +262,7 @@ _MEGATRON_EXTRA: Mapping[str, tuple[str, ...]] = {
     "expert-parallel": ("expert-model-parallel-size",),
     "data-workers": ("num-workers",),
     "in-process-recovery": ("inprocess-restart",),
+    "first-leg": ("reset-progress", "no-load-optim"),
     "flight-recorder-path": ("flight-recorder-dump-path",),
     "flight-recorder-buffer": ("flight-recorder-trace-buffer-size",),
     "heartbeats": ("enable-ft-package",),

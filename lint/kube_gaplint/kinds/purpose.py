@@ -13,6 +13,7 @@ from kube_gaplint.facts import purposes
 from kube_gaplint.facts.purposes import Meaning
 from kube_gaplint.launch.processes import DISTRIBUTED
 from kube_gaplint.model.command import Command
+from kube_gaplint.model.gpu_use import hides_all
 from kube_gaplint.model.setting import Set, Unknown
 from kube_gaplint.model.training import TrainingProcess
 from kube_gaplint.model.workload import Classified, Container, Role, Workload
@@ -53,6 +54,9 @@ def classify(workload: Workload) -> Classified:
     accelerated = _accelerated(workload)
     if accelerated is False and not _on_gpu_anyway(roles):
         return Classified("cpu", "no accelerator is asked for")
+    hidden = [hides_all(process.environment) for process in workload.processes]
+    if accelerated is not True and hidden and all(hidden):
+        return Classified("cpu", f"{hidden[0]} hides all accelerators")
     if best is not None and best.meaning != "training":
         return Classified(best.meaning, best.reason)
     if purposes.BENCHMARK_NAMES.intersection(purposes.words_of(workload.subject.name)):

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 
 from kube_gaplint.bundle.bundle import Bundle, ScriptFile
 from kube_gaplint.bundle.objects import KubeObject
+from kube_gaplint.discover import FileId
 from kube_gaplint.kinds.context import Context
 from kube_gaplint.kinds.fields import Part
 from kube_gaplint.kinds.inner import Slice, lines, stripped
@@ -50,6 +51,9 @@ _SOPERATOR = {
     "messagetimeout": "60",
 }
 """What Soperator writes into slurm.conf itself (k8s.md B2)."""
+
+_READMES = ("README.md", "readme.md", "README.rst", "README")
+_SITE = re.compile(r"\bsoperator\b", re.IGNORECASE)
 
 _SOPERATOR_CHART = {"healthcheckprogram": "/opt/slurm_scripts/hc_program.sh", "healthcheckinterval": "120"}
 """What the template of the chart slurm-cluster writes into every SlurmCluster."""
@@ -216,6 +220,20 @@ def soperator(spec: Part, subject: Subject, *, chart: bool = False) -> SlurmConf
         values.update(read_lines(scalar_text(custom.node), custom.chain))
     whole = not (custom.unknown or typed.unknown or spec.unknown)
     return SlurmConf(subject, spec.origin, values, whole, "soperator")
+
+
+def documented(file: FileId, bundle: Bundle) -> SlurmConf | None:
+    """What the README nearest to a batch script tells of its site: a cluster of Soperator has the operator's values.
+
+    A sentence for people is no setting, so the rest of slurm.conf stays unknown.
+    """
+    readme = next((text for name in _READMES if (text := bundle.text_near(name, file)) is not None), None)
+    found = None if readme is None else _SITE.search(readme.text)
+    if readme is None or found is None:
+        return None
+    origin = Origin(readme.place(*found.span()), "injected", "Soperator, as the README says")
+    values: dict[str, Setting[str]] = {key: Set(value, origin) for key, value in _SOPERATOR.items()}
+    return SlurmConf(Subject("slurm.conf", name="soperator"), origin, values, whole=False, writer="soperator")
 
 
 def sunk(config: Part, subject: Subject, origin: Origin) -> SlurmConf:

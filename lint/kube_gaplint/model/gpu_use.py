@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kube_gaplint.facts import accelerators as devices
+from kube_gaplint.model.environment import Environment
 from kube_gaplint.model.pod import device_claims, open_parts
 from kube_gaplint.model.setting import Absent, Origin, Set
 from kube_gaplint.model.training import TrainingProcess
@@ -13,6 +14,8 @@ BOARD = 8
 CPU_OPTIONS = ("no-cuda", "use-cpu", "cpu", "no-gpu", "cpu-only")
 ON_CPU = frozenset({"gloo", "cpu", "mpi", "ccl", "xccl", "false"})
 VISIBLE = ("NVIDIA_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES")
+HIDING = {"NVIDIA_VISIBLE_DEVICES": {"", "void", "none"}, "CUDA_VISIBLE_DEVICES": {"", "-1", "NoDevFiles"}}
+"""Values with which NVIDIA's container runtime and CUDA show no device to a program."""
 
 
 def asks_for_none(workload: Workload) -> bool:
@@ -80,6 +83,15 @@ def _by_pod(role: Role) -> tuple[str, Origin] | None:
         if devices.selects(label) and isinstance(value, Set):
             return f"the node label {label}", value.origin
     return None
+
+
+def hides_all(environment: Environment) -> str:
+    """The setting that hides all devices from what starts with an environment; empty where none does."""
+    for name, values in HIDING.items():
+        value = environment.get(name)
+        if isinstance(value, Set) and value.value.strip() in values:
+            return f"{name}={value.value.strip()}"
+    return ""
 
 
 def takes_by_variable(container: Container) -> bool:

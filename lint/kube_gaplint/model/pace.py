@@ -31,7 +31,7 @@ class Pace:
         step: Setting[float] = process.workload.step_seconds
         return cls(
             total=known(process.settings.total),
-            samples_per_step=known(process.settings.samples_per_step),
+            samples_per_step=known(process.settings.samples_per_step) or _by_device(process),
             step_seconds=step.value if isinstance(step, Set) else profile.step_seconds,
             cut_to=_number(process.settings.extra.get("training-samples")),
         )
@@ -49,6 +49,8 @@ class Pace:
 
     @property
     def total_steps(self) -> float | None:
+        if self.total is not None and self.total.unit == "epochs" and self.cut_to:
+            return self.steps(Quantity(self.total.amount * self.cut_to, "samples"))
         return None if self.total is None else self.steps(self.total)
 
     @property
@@ -92,6 +94,20 @@ class Pace:
 def is_smoke(workload: Workload, profile: Profile) -> bool:
     """Every training program of a workload is a smoke test."""
     return bool(workload.processes) and all(Pace.of(process, profile).smoke for process in workload.processes)
+
+
+def _by_device(process: TrainingProcess) -> float | None:
+    """The global batch from that of one process: times the passes in a step, times the processes."""
+    batch = _number(process.settings.extra.get("device-batch"))
+    passes = process.settings.extra.get("accumulation")
+    launcher = process.launcher("torchrun", "torch.distributed.launch", "accelerate")
+    if not batch or launcher is None:
+        return None
+    nodes, each = launcher.nodes, launcher.processes_per_node
+    if not isinstance(nodes, Set) or not isinstance(each, Set):
+        return None
+    times = 1.0 if passes is None else _number(passes)
+    return batch * times * nodes.value * each.value if times else None
 
 
 def _number(setting: Setting[str] | None) -> float | None:

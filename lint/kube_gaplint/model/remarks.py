@@ -12,6 +12,7 @@ from kube_gaplint.text.source import line_start_before
 
 _LINES_ABOVE = 3
 _NAME = re.compile(r"\s*(?:-\s+)?(?:export\s+)?[\"']?(?P<name>[\w.-]+)[\"']?\s*[=:]")
+_NUMBER = re.compile(r"#\s*\d[\d_,]*\s*\Z")
 _FOR_NOW = re.compile(
     r"\b(?:change (?:it )?(?:back )?to|set (?:it )?back to|for now|temporar(?:y|ily)|first launch|to be changed)\b",
     re.IGNORECASE,
@@ -21,7 +22,8 @@ _FOR_NOW = re.compile(
 def stands_for_now(origin: Origin) -> bool:
     """Whether the comment lines right above a value hold another value for the same name, or say that it will change.
 
-    `# SAVE_INTERVAL=249` above `SAVE_INTERVAL=5` does; a comment on the same line counts for its words alone.
+    `# SAVE_INTERVAL=249` above `SAVE_INTERVAL=5` does, and `# 249` alone; a comment on the same line counts for its
+    words alone.
     """
     text, start = origin.place.source.text, origin.place.span.start
     line_start = line_start_before(text, start)
@@ -39,7 +41,7 @@ def stands_for_now(origin: Origin) -> bool:
         comment = text[above : line_start - 1].strip()
         if not comment.startswith("#"):
             return False
-        if _FOR_NOW.search(comment) or (other is not None and other.match(comment)):
+        if _FOR_NOW.search(comment) or _NUMBER.match(comment) or (other is not None and other.match(comment)):
             return True
         line_start = above
     return False

@@ -235,6 +235,12 @@ class TrainingProcess:
         return self.container.subject
 
     @property
+    def begins_anew(self) -> bool:
+        """Options that belong to the first launch alone are given: no restart is meant to run with them."""
+        found = self.settings.extra.get("first-leg")
+        return isinstance(found, Set) and found.value.strip().lower() not in {"false", "0", "no"}
+
+    @property
     def object_origin(self) -> Origin:
         """The object that the process belongs to: gaps of like roles in one object are one finding."""
         return self.workload.origin

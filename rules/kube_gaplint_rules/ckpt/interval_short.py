@@ -70,9 +70,9 @@ def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
     ```
 
     ## When to keep it
-    A value for the first launch alone: where a comment says so (`# SAVE_INTERVAL=249` right above it), gaplint keeps
-    quiet. Steps that take many minutes each: declare them (`gaplint.dev/step-seconds`), and gaplint computes with the
-    time.
+    A value for the first launch alone: where a comment says so (`# SAVE_INTERVAL=249` right above it), or other options
+    do (Megatron's `--no-load-optim`, `--reset-progress`), gaplint keeps quiet. Steps that take many
+    minutes each: declare them (`gaplint.dev/step-seconds`), and gaplint computes with the time.
 
     ## Fix safety
     There is no automatic fix: the best interval follows from the time of a step and of a save (`gaplint plan`).
@@ -90,7 +90,7 @@ def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
     if isinstance(settings.saving, Set) and not settings.saving.value:
         return
     pace = Pace.of(process, context.profile)
-    if pace.smoke or stands_for_now(interval.origin):
+    if pace.smoke or stands_for_now(interval.origin) or process.begins_anew:
         return
     seconds, save = pace.seconds(interval.value), process.workload.save_seconds
     if seconds is not None and isinstance(save, Set):

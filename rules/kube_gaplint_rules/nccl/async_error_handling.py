@@ -8,6 +8,7 @@ from kube_gaplint.model.setting import Absent, Origin, Set
 from kube_gaplint.model.training import TrainingProcess
 from kube_gaplint.model.watchdog import (
     ASYNC,
+    RENAMED,
     Switch,
     handling_by_default,
     handling_is_off,
@@ -97,7 +98,14 @@ def check(process: TrainingProcess, _context: Context) -> Iterator[Gap]:
     if off is not None:
         yield _off(process, found, off)
     elif process.collective and isinstance(found.value, Absent):
-        yield from _unset(process, found.name)
+        yield from _unset(process, _read_by_all(process) or found.name)
+
+
+def _read_by_all(process: TrainingProcess) -> str:
+    """The old name where the release is open and no torchrun sets the new one: before 2.2 it is the only one, and
+    later releases still read it."""
+    old = ASYNC.removeprefix("TORCH_")
+    return old if process.launched_bare and process.torch_at_least(RENAMED) is None else ""
 
 
 def _off(process: TrainingProcess, found: Switch, value: Set[str]) -> Gap:

@@ -11,6 +11,8 @@ from kube_gaplint.model.training import TrainingProcess
 from kube_gaplint.rule import Context, rule
 
 SHORTEST_DEFAULT = 600.0
+FEW_ACCELERATORS = 8
+"""A hang of so small a job costs a few GPU-hours."""
 MANY_TIMES = 6
 """Jobs that may run for fewer timeouts than this have their own limit to end a hang."""
 
@@ -29,8 +31,8 @@ def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
     ## What it flags
     Several nodes, and neither the script nor the framework's options set the process-group timeout. Defaults differ:
     10 minutes in torch 2.2+, Megatron-LM and Accelerate; 30 minutes in the Hugging Face Trainer, Lightning, DeepSpeed
-    and Ray Train, whatever torch says. No environment variable sets it. Info where the program is not visible; jobs
-    whose own time limit is below six timeouts and smoke tests of up to 200 steps are left alone.
+    and Ray Train, whatever torch says. No environment variable sets it. Info where the program is not visible, and
+    for up to 8 GPUs; jobs whose own time limit is below six timeouts and smoke tests of up to 200 steps are left alone.
 
     ## Why it hurts
     The timeout is what ends a hang: until it expires, every GPU waits. Too short is as bad: MegaScale saw jobs on more
@@ -106,10 +108,12 @@ def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
     seconds = timeout.value if isinstance(timeout, Set) else SHORTEST_DEFAULT
     if isinstance(limit, Set) and limit.value <= MANY_TIMES * seconds:
         return  # the job's own time limit ends a hang about as soon as a timeout would
+    total = process.workload.accelerators
+    severity = Severity.INFO if isinstance(total, Set) and total.value <= FEW_ACCELERATORS else Severity.WARNING
     if isinstance(timeout, Set) and timeout.origin.via == "default":
-        yield _gap(process, timeout.origin, timeout.value, Severity.WARNING)
+        yield _gap(process, timeout.origin, timeout.value, severity)
     elif isinstance(timeout, Absent):
-        yield _gap(process, timeout.origin, None, Severity.WARNING)
+        yield _gap(process, timeout.origin, None, severity)
     elif process.framework is None and process.program.endswith(".py") and not process.opaque_because:
         yield _gap(process, process.origin, None, Severity.INFO)
 
@@ -117,7 +121,7 @@ def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
 def _gap(process: TrainingProcess, origin: Origin, seconds: float | None, severity: Severity) -> Gap:
     who = process.framework.title if process.framework else "the program"
     how = process.framework.timeout_option if process.framework else PLAIN_TIMEOUT
-    if severity is Severity.INFO:
+    if not isinstance(process.settings.timeout, (Set, Absent)):
         message = f"no process-group timeout is visible, and {process.program} is not in the given paths"
     elif seconds is None:
         message = f"{who} does not set the process-group timeout"
