@@ -355,6 +355,15 @@ def test_a_broken_file_outside_is_no_finding(root: Path) -> None:
     assert outcome.problems == []
 
 
+def test_broken_files_without_objects_are_counted_and_no_finding(root: Path) -> None:
+    broken = "jobs:\n  slurm:\n    run: |\n      echo 'a\n'\n  more: [\n"
+    write(root, {"job.yaml": JOB, "ci.yml": broken, "node.yaml": "#cloud-config\nruncmd: [\n"})
+    outcome = loaded(".")
+    assert [problem.place.source.path for problem in outcome.problems] == ["node.yaml"]
+    assert outcome.skipped == {"no Kubernetes object, and not valid YAML": 1}
+    assert [problem.place.source.path for problem in loaded("ci.yml").problems] == ["ci.yml"]
+
+
 def test_scripts_beside_and_above_are_read_on_demand(root: Path) -> None:
     write(
         root,

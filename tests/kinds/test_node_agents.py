@@ -298,6 +298,7 @@ def test_other_values_files_are_no_charts() -> None:
     assert all_views("driver: {enabled: true}\nname: x\n") == []
     assert all_views("configuration: {a: 1}\n") == []
     assert all_views("controller: {replicas: 1}\nservice: {}\n") == []
+    assert all_views("slurm: {jobSubmit: {mpsPerNode: 100}}\npools: []\n") == []
 
 
 # Webhooks

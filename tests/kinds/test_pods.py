@@ -172,6 +172,8 @@ def test_what_starts(fields: str, commands: list[str], unknown: bool) -> None:
         ("{limits: {cpu: 2, vpc.amazonaws.com/efa: 4}}", ABSENT, None),
         ("{}", ABSENT, None),
         ("{limits: {nvidia.com/gpu: '${GPUS}'}}", UNKNOWN, "nvidia"),
+        ("{limits: {'${GPU_RESOURCE}': 8, cpu: 2}}", UNKNOWN, ""),
+        ("{limits: {'${OTHER}': 8, nvidia.com/gpu: 2}}", 2, "nvidia"),
         ("'${RESOURCES}'", UNKNOWN, ""),
         ("{limits: '${LIMITS}'}", UNKNOWN, ""),
     ],

@@ -16,7 +16,7 @@ from kube_gaplint.bundle.builds import Kustomizations
 from kube_gaplint.bundle.bundle import Bundle, Loaded, ScriptFile
 from kube_gaplint.bundle.embedded import every_node
 from kube_gaplint.bundle.objects import KubeObject, objects_in, unwrapped
-from kube_gaplint.discover import BINARY, IRRELEVANT, TEMPLATE, Candidate, Discovery, FileId, read_file
+from kube_gaplint.discover import BINARY, BROKEN, IRRELEVANT, TEMPLATE, Candidate, Discovery, FileId, read_file
 from kube_gaplint.findings import FileError
 from kube_gaplint.text.compose import Limits, Problem, compose
 from kube_gaplint.text.nodes import Document, Scalar
@@ -133,6 +133,10 @@ class Loader:
             self.loaded.files -= 1
             self.loaded.skip(TEMPLATE)
             self._templates.append(candidate.file.shown)
+            return None
+        if not candidate.named and _is_broken(source.text, composed.problems):
+            self.loaded.files -= 1
+            self.loaded.skip(BROKEN)
             return None
         parsed = _Parsed(candidate.file, order, source, composed.documents, named=candidate.named)
         if candidate.file.given:
@@ -373,6 +377,13 @@ def _is_template(text: str, problems: Iterable[Problem]) -> bool:
         near = text[before : len(text) if after < 0 else after]
         if any(mark in near for mark in _TEMPLATE_MARKS) or _TEMPLATE_LINE.search(text, 0, at):
             return True
+    return False
+
+
+def _is_broken(text: str, problems: Iterable[Problem]) -> bool:
+    """Whether a text is no YAML and no manifest either: a workflow of a CI, say, that only speaks of Slurm."""
+    if any(problem.kind == "syntax" for problem in problems):
+        return not ("apiVersion" in text and "kind" in text) and not text.lstrip().startswith("#cloud-config")
     return False
 
 

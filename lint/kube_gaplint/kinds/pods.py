@@ -27,6 +27,7 @@ from kube_gaplint.model.pod import DeviceClaim, Security, Surplus
 from kube_gaplint.model.setting import Absent, Origin, Set, Setting, Unknown
 from kube_gaplint.model.workload import Accelerators, Container, Mount, Pod, Volume
 from kube_gaplint.text.nodes import Scalar, Sequence
+from kube_gaplint.text.templates import placeholder
 
 KUBERNETES = "Kubernetes' default"
 DEFAULT_GRACE = 30.0
@@ -331,6 +332,9 @@ def _accelerators(part: Part, claims: Mapping[str, DeviceClaim]) -> tuple[Accele
         for name, value in table.entries():
             row = devices.device(name)
             if row is None:
+                unfilled = placeholder(name)
+                if unfilled:  # `${GPU_RESOURCE}: 8`
+                    open_because = open_because or f"the name of a resource is {unfilled}"
                 continue
             count = value.count()
             if isinstance(count, Absent):

@@ -40,6 +40,16 @@ class _Chart:
     """Other names under which it is installed."""
     inside: str = ""
     """The key of the mapping that `some_of` are looked for in; empty for the root."""
+    plain_name: bool = False
+    """Its name is an everyday word, so that a key of that name alone does not tell the chart."""
+
+    def below(self, root: Part) -> Part | None:
+        """Its values within those of an umbrella chart."""
+        part = root.at(self.name)
+        if not isinstance(part.node, Mapping):
+            return None
+        keys = (*self.all_of, *self.some_of)
+        return None if self.plain_name and not any(key in part.node for key in keys) else part
 
     def fits(self, part: Part) -> bool:
         node = part.node
@@ -75,8 +85,8 @@ def read_values(root: Part) -> Iterator[object]:
         if chart.fits(root):
             yield from chart.read(root, Subject(KIND, name=chart.name))
             return
-        below = root.at(chart.name)
-        if isinstance(below.node, Mapping):
+        below = chart.below(root)
+        if below is not None:
             yield from chart.read(below, Subject(KIND, name=chart.name))
 
 
@@ -86,9 +96,10 @@ def read_chart(name: str, root: Part, subject: Subject) -> Iterator[object]:
     if chart is not None:
         yield from chart.read(root, subject)
     elif isinstance(root.node, Mapping):
-        for below in _CHARTS:  # an umbrella chart
-            if isinstance(root.at(below.name).node, Mapping):
-                yield from below.read(root.at(below.name), subject.in_container(below.name))
+        for one in _CHARTS:  # an umbrella chart
+            below = one.below(root)
+            if below is not None:
+                yield from one.read(below, subject.in_container(one.name))
 
 
 # Drivers
@@ -232,12 +243,13 @@ _CHARTS: tuple[_Chart, ...] = (
         ("controller",),
         ("nodesets", "loginsets", "slurmKeyRef", "jwtHs256KeyRef", "partitions", "restapi", "compute"),
         _slinky,
+        plain_name=True,
     ),
     _Chart("slurm-cluster", ("slurmNodes",), ("slurmConfig", "customSlurmConfig", "clusterName", "k8sNodeFilters"),
            _soperator, aliases=("helm-slurm-cluster",)),
     _Chart("sunk", ("slurmConfig", "compute"), ("scheduler", "login", "directoryService", "accounting"), _sunk),
     _Chart("nodesets", ("nodesets",), ("priorityClasses", "images", "nodeExporter", "clusterName"),
-           _soperator_node_sets, aliases=("helm-nodesets",)),
+           _soperator_node_sets, aliases=("helm-nodesets",), plain_name=True),
     _Chart("bottlerocket-update-operator", ("scheduler_cron_expression",), (), _brupop, least=0),
 )  # fmt: skip
 

@@ -26,6 +26,11 @@ def size(workload: Workload) -> str:
     return words if gpus is None else f"{words} with {gpus:,} GPUs"
 
 
+def held(workload: Workload) -> str:
+    """What a job keeps from others: `its 48 nodes with 384 GPUs`; `its GPUs` where no number is known."""
+    return "its GPUs" if node_count(workload) is None else f"its {size(workload)}"
+
+
 def idle_cost(workload: Workload, seconds: float) -> str:
     """What waiting costs: `64 GPU-hours`; empty where the number of GPUs is not known."""
     gpus = gpu_count(workload)

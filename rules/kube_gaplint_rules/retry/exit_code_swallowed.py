@@ -96,7 +96,7 @@ def check(process: TrainingProcess, _context: Context) -> Iterator[Gap]:
         return
     yield Gap(
         Origin(lost.place if lost.way == "pipe" else lost.command.place),
-        _message(lost),
+        _message(lost, process),
         f"a failed run of {size(workload)} counts as finished, and nothing starts it again",
         detail=lost.way,
         related=() if lost.way == "pipe" else (Related(Origin(lost.place), "this is the status that counts"),),
@@ -112,8 +112,8 @@ def _is_training(process: TrainingProcess) -> bool:
     return any(purpose_of_script(word.shown.rsplit("/", 1)[-1]) == "training" for word in process.command.words[:3])
 
 
-def _message(lost: LostStatus) -> str:
-    name = lost.command.name or "the training command"
+def _message(lost: LostStatus, process: TrainingProcess) -> str:
+    name = process.program.rpartition("/")[2] or lost.command.name or "the training command"
     what = " ".join(lost.place.text.split())[:60]
     return {
         "pipe": f"{name} is piped into another command without pipefail: its failure is lost",

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from kube_gaplint.findings import Change, Fix, Gap, SetKey, Severity
 from kube_gaplint.model.budget import endless_layer, proposed_budget
 from kube_gaplint.model.retry import ends_for_errors
-from kube_gaplint.model.scale import size
+from kube_gaplint.model.scale import held
 from kube_gaplint.model.setting import Absent, Origin, Set
 from kube_gaplint.model.workload import UNBOUNDED, RestartLayer, Workload
 from kube_gaplint.rule import Context, rule
@@ -95,7 +95,7 @@ def check(workload: Workload, context: Context) -> Iterator[Gap]:
     yield Gap(
         _place(workload, layer),
         _message(layer, layer.budget.value),
-        f"a program that fails at its start does so again and again, and {size(workload)} are held meanwhile",
+        f"a program that fails at its start does so again and again, and meanwhile nobody else gets {held(workload)}",
         detail=f"{layer.owner} retries",
         fix=Fix(title, _changes(workload, layer, proposed)),
     )

@@ -122,7 +122,8 @@ def _cost(workload: Workload, pods: int | None) -> str:
     hour = idle_cost(workload, 3600.0)
     if pods is None or not hour:
         return "on a busy cluster some pods hold their GPUs and wait for the rest, which another job may hold"
+    some = "one pod holds its GPUs and waits" if pods == 2 else f"up to {pods - 1} pods hold their GPUs and wait"
     return (
-        f"on a busy cluster up to {pods - 1} pods hold their GPUs and wait for the rest, which another half-started "
+        f"on a busy cluster {some} for the rest, which another half-started "
         f"job may hold: close to {hour} lost in every hour"
     )
