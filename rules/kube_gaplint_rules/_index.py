@@ -202,6 +202,15 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str], ...] = (
         "The image's name stands for another image tomorrow, so that a restarted rank may run other code than its peers.",
     ),
     (
+        "IMG002",
+        "installs-at-start",
+        "warning",
+        "Workload",
+        "kube_gaplint_rules.img.installs_at_start",
+        "core",
+        "The job installs software when it starts, so that every restart needs the network and may get other versions.",
+    ),
+    (
         "IMG003",
         "pull-always",
         "info",
@@ -218,6 +227,15 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str], ...] = (
         "kube_gaplint_rules.img.image_skew_across_roles",
         "core",
         "Ranks of one collective run different images.",
+    ),
+    (
+        "IMG005",
+        "anonymous-registry-pull",
+        "info",
+        "Workload",
+        "kube_gaplint_rules.img.anonymous_registry_pull",
+        "later",
+        "Many pods pull an image from Docker Hub without an account.",
     ),
     (
         "NCCL001",

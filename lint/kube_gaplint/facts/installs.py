@@ -1,0 +1,86 @@
+"""Programs that bring software from a network into a running container: installers, and git.
+
+One row a program and the words that follow it. Sources: each program's own manual.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+from urllib.parse import urlsplit
+
+
+class Installer(NamedTuple):
+    """A call that fetches. `words` follow the program, options left out.
+
+    `targets`: "packages" are looked up in an index; "requirements" stand in a file; "remote" is a repository;
+    "any": it always fetches.
+    """
+
+    programs: tuple[str, ...]
+    words: tuple[str, ...]
+    title: str
+    source: str
+    targets: str = "packages"
+
+
+INSTALLERS: tuple[Installer, ...] = (
+    Installer(("pip", "pip3"), ("install",), "pip install", "PyPI"),
+    Installer(("pip", "pip3"), ("download",), "pip download", "PyPI"),
+    Installer(("uv",), ("pip", "install"), "uv pip install", "PyPI"),
+    Installer(("uv",), ("pip", "sync"), "uv pip sync", "PyPI", "any"),
+    Installer(("uv",), ("sync",), "uv sync", "PyPI", "any"),
+    Installer(("uv",), ("add",), "uv add", "PyPI"),
+    Installer(("poetry", "pdm"), ("install",), "poetry install", "PyPI", "any"),
+    Installer(("pipenv",), ("install",), "pipenv install", "PyPI", "any"),
+    Installer(("pipenv",), ("sync",), "pipenv sync", "PyPI", "any"),
+    Installer(("conda", "mamba", "micromamba"), ("install",), "conda install", "the conda channels"),
+    Installer(("conda", "mamba", "micromamba"), ("create",), "conda create", "the conda channels", "any"),
+    Installer(("conda", "mamba", "micromamba"), ("env", "create"), "conda env create", "the conda channels", "any"),
+    Installer(("conda", "mamba", "micromamba"), ("env", "update"), "conda env update", "the conda channels", "any"),
+    Installer(("apt-get", "apt", "aptitude"), ("install",), "apt-get install", "the distribution's mirrors"),
+    Installer(("apt-get", "apt"), ("upgrade",), "apt-get upgrade", "the distribution's mirrors", "any"),
+    Installer(("dnf", "dnf5", "yum", "microdnf", "tdnf"), ("install",), "dnf install", "the distribution's mirrors"),
+    Installer(("zypper",), ("install",), "zypper install", "the distribution's mirrors"),
+    Installer(("zypper",), ("in",), "zypper install", "the distribution's mirrors"),
+    Installer(("apk",), ("add",), "apk add", "the distribution's mirrors"),
+    Installer(("git",), ("clone",), "git clone", "the Git server", "remote"),
+    Installer(("git",), ("pull",), "git pull", "the Git server", "any"),
+    Installer(("git",), ("fetch",), "git fetch", "the Git server", "any"),
+    Installer(("git",), ("submodule", "update"), "git submodule update", "the Git server", "any"),
+)
+
+VALUED = frozenset({
+    "-c", "--constraint", "-i", "--index-url", "--extra-index-url", "--index", "--default-index", "-f", "--find-links",
+    "--prefix", "--target", "-t", "--root", "--python", "-p", "--cache-dir", "--proxy", "--timeout", "--retries",
+    "--trusted-host", "-o", "--option", "--config-file", "--target-release", "-C", "-b", "--branch", "--depth",
+    "--reference", "-n", "--name", "--channel", "--file", "-X", "--repository", "--enablerepo", "--disablerepo",
+    "--config-settings", "--no-binary", "--only-binary", "--progress-bar", "--jobs", "-j", "--log", "--build",
+    "--upgrade-strategy", "--platform", "--group", "--directory", "--project", "--installroot", "--releasever",
+})  # fmt: skip
+"""Options that take the next word."""
+
+REQUIREMENT_OPTIONS = frozenset({"-r", "--requirement", "--requirements"})
+EDITABLE_OPTIONS = frozenset({"-e", "--editable"})
+OFFLINE_OPTIONS = frozenset({"--no-index", "--offline", "--no-download", "--cacheonly", "-C0", "--no-network"})
+INDEX_OPTIONS = ("-i", "--index-url", "--index", "--default-index")
+INDEX_VARIABLES = ("PIP_INDEX_URL", "UV_INDEX_URL", "UV_DEFAULT_INDEX")
+OFFLINE_VARIABLES = ("PIP_NO_INDEX", "UV_OFFLINE", "CONDA_OFFLINE")
+
+_PUBLIC = re.compile(
+    r"(.*\.)?(pypi\.org|pythonhosted\.org|python\.org|pytorch\.org|nvidia\.com|anaconda\.(org|com)|github\.(com|io)|"
+    r"huggingface\.co|tuna\.tsinghua\.edu\.cn|aliyun\.com|ustc\.edu\.cn|douban\.com|tencent(yun)?\.com|"
+    r"huaweicloud\.com|163\.com|vllm\.ai|flashinfer\.ai)"
+)
+"""Hosts that serve everybody."""
+
+
+def is_internal(url: str) -> bool:
+    """Whether an index is somebody's own: a host that is none of the public ones, or a folder."""
+    host = urlsplit(url if "//" in url else f"//{url}").hostname or ""
+    return not host or _PUBLIC.fullmatch(host) is None
+
+
+def is_local(target: str) -> bool:
+    """Whether a package or repository stands in the file system: a path, a wheel, a `file:` address."""
+    return target.startswith((".", "/", "~", "file:")) or target.split("[", 1)[0].endswith((".whl", ".deb", ".rpm"))

@@ -1,0 +1,144 @@
+"""What a container does before it trains: commands of its start script, and which of them fetch software."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from kube_gaplint.facts.installs import (
+    EDITABLE_OPTIONS,
+    INDEX_OPTIONS,
+    INDEX_VARIABLES,
+    INSTALLERS,
+    OFFLINE_OPTIONS,
+    OFFLINE_VARIABLES,
+    REQUIREMENT_OPTIONS,
+    VALUED,
+    Installer,
+    is_internal,
+    is_local,
+)
+from kube_gaplint.model.command import Command, Word
+from kube_gaplint.model.setting import Absent, Set
+from kube_gaplint.model.workload import Container, Role, Workload
+
+_GUARD = re.compile(
+    r"(^|[\s!(\"'])(\[|test\s|command\s+-v|which\s|hash\s|type\s|import\s|pip3?\s+show|grep\s|ls\s|stat\s)"
+)
+_RANK = re.compile(r"RANK|NODEID|PROCID|INDEX|HOSTNAME|POD_NAME|MASTER|LEADER|is_master|NODE_ID", re.IGNORECASE)
+
+
+def starting_containers(workload: Workload) -> Iterator[tuple[Role, Container]]:
+    """Containers whose start decides whether the job comes up: those with accelerators or a training program, and the
+    init containers of their pods."""
+    training = {id(process.container) for process in workload.processes}
+    for role in workload.roles:
+        main = [one for one in role.pod.containers if one.accelerators or id(one) in training]
+        if main:
+            for container in (*role.pod.init_containers, *main):
+                yield role, container
+
+
+def start_commands(workload: Workload, container: Container) -> list[Command]:
+    """The commands that run before the container's last training program starts; all where none is seen."""
+    programs = {id(one.command) for one in workload.processes if one.container is container}
+    commands = [one for one in container.commands if one.certainty not in {"on-exit", "never-seen"}]
+    last = max((index for index, one in enumerate(commands) if id(one) in programs), default=len(commands))
+    return commands[:last]
+
+
+def guarded(command: Command) -> bool:
+    """It runs only where a test says so: a folder is missing, a module cannot be imported, the rank is 0."""
+    return command.certainty == "conditional" and _GUARD.search(command.condition) is not None
+
+
+def guarded_by_rank(command: Command) -> bool:
+    """It runs in one of several pods alone."""
+    return command.certainty == "conditional" and _RANK.search(command.condition) is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Fetch:
+    """A command that installs something from a network."""
+
+    installer: Installer
+    command: Command
+
+
+def fetches(commands: list[Command]) -> Iterator[Fetch]:
+    """The commands that surely fetch software over the network: not from a local path, an own mirror or a cache."""
+    for command in commands:
+        found = _installer(command)
+        if found is None:
+            continue
+        installer, rest = found
+        if not _offline(command, rest) and _remote(installer, rest):
+            yield Fetch(installer, command)
+
+
+def _installer(command: Command) -> tuple[Installer, tuple[Word, ...]] | None:
+    """The row of a command and the words after its subcommand."""
+    words = command.words
+    name = command.name
+    if name.startswith("python") and [word.known for word in words[1:3]] == ["-m", "pip"]:
+        name, words = "pip", words[2:]
+    name = re.sub(r"^pip3?[.\d]*$", "pip", name)
+    operands = _operands(words[1:])
+    for installer in INSTALLERS:
+        wanted = installer.words
+        if name in installer.programs and tuple(word.known for _, word in operands[: len(wanted)]) == wanted:
+            return installer, words[2 + operands[len(wanted) - 1][0] :]
+    return None
+
+
+def _operands(words: tuple[Word, ...]) -> list[tuple[int, Word]]:
+    """Words that are neither options nor their values, with their index."""
+    found = []
+    skip = False
+    for index, word in enumerate(words):
+        text = word.known if word.known is not None else word.prefix
+        if skip:
+            skip = False
+        elif text.startswith("-") and len(text) > 1:
+            skip = text in VALUED | REQUIREMENT_OPTIONS
+        else:
+            found.append((index, word))
+    return found
+
+
+def _offline(command: Command, rest: tuple[Word, ...]) -> bool:
+    """Nothing leaves the cluster, or it cannot be told: an offline option, an own index, options of unknown content."""
+    texts = [word.known or word.prefix for word in rest]
+    if any(word.multiple for word in rest) or OFFLINE_OPTIONS.intersection(texts):
+        return True
+    environment = command.environment
+    if any(not isinstance(environment.variables.get(name, None), Absent | None) for name in OFFLINE_VARIABLES):
+        return True
+    for index, text in enumerate(texts):
+        option, equals, value = text.partition("=")
+        if option in INDEX_OPTIONS:
+            given = value if equals else next(iter(texts[index + 1 : index + 2]), "")
+            return not given or is_internal(given)
+    for name in INDEX_VARIABLES:
+        index_url = environment.variables.get(name)
+        if index_url is not None and not isinstance(index_url, Absent):
+            return not isinstance(index_url, Set) or is_internal(index_url.value)
+    return False
+
+
+def _remote(installer: Installer, rest: tuple[Word, ...]) -> bool:
+    """Whether what is asked for is not all in the file system."""
+    if installer.targets == "any":
+        return True
+    texts = [word.known or word.prefix for word in rest]
+    if installer.targets == "remote":
+        targets = [word.known or word.prefix for _, word in _operands(rest)]
+        return bool(targets) and ("://" in targets[0] or "@" in targets[0]) and not is_local(targets[0])
+    if REQUIREMENT_OPTIONS.intersection(texts) or any(text.startswith("--requirement=") for text in texts):
+        return True
+    editable = {index + 1 for index, text in enumerate(texts) if text in EDITABLE_OPTIONS}
+    targets = [texts[index] for index, _ in _operands(rest) if index not in editable and texts[index]] + [
+        texts[index] for index in editable if index < len(texts)
+    ]
+    return any(not is_local(target) for target in targets)

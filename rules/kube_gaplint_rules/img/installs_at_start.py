@@ -1,0 +1,97 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kube_gaplint.findings import Fix, Gap, Related, Severity
+from kube_gaplint.model.scale import node_count
+from kube_gaplint.model.setting import Origin
+from kube_gaplint.model.start import fetches, guarded, start_commands, starting_containers
+from kube_gaplint.model.workload import Workload
+from kube_gaplint.rule import Context, rule
+
+SHOWN = 6
+"""Commands of one container that are listed."""
+
+
+@rule(
+    code="IMG002",
+    name="installs-at-start",
+    view=Workload,
+    severity=Severity.WARNING,
+    evidence=("bloom-eval-deadlock", "opt-175b", "pip-at-start"),
+)
+def check(workload: Workload, _context: Context) -> Iterator[Gap]:
+    """The job installs software when it starts, so that every restart needs the network and may get other versions.
+
+    ## What it flags
+    `pip`, `conda`, `uv`, `apt-get`, `dnf`, `apk` and the like that install over the network, and `git clone` or `pull`,
+    in the start script of a training container or in an init container of its pod. Local wheels and folders,
+    `--no-index`, an index of your own, and what only runs where a test finds it missing are left alone.
+
+    ## Why it hurts
+    A run of weeks starts again dozens of times (OPT-175B: 90), in every pod at once. When PyPI or a mirror answers with
+    502 the job stays down; a script without `set -e` hides that behind an import error, which held one team up for two
+    days. And a release that came out since the last start runs in the middle of the training: BLOOM's first silent
+    deadlocks, 35 hours in all, followed a dependency that had moved.
+
+    ## Bad
+    ```yaml
+    apiVersion: batch/v1
+    kind: Job
+    metadata: {name: tune}
+    spec:
+      template:
+        spec:
+          restartPolicy: Never
+          containers:
+          - name: trainer
+            image: ghcr.io/acme/train:1.4
+            command: [bash, -c, "pip install -r requirements.txt && exec torchrun --nproc-per-node=8 train.py"]
+            resources: {limits: {nvidia.com/gpu: 8}}
+    ```
+
+    ## Good
+    ```yaml
+    apiVersion: batch/v1
+    kind: Job
+    metadata: {name: tune}
+    spec:
+      template:
+        spec:
+          restartPolicy: Never
+          containers:
+          - name: trainer
+            image: ghcr.io/acme/train:1.5
+            command: [bash, -c, "exec torchrun --nproc-per-node=8 train.py"]
+            resources: {limits: {nvidia.com/gpu: 8}}
+    ```
+
+    ## When to keep it
+    While you develop, and nothing long depends on it.
+
+    ## Fix safety
+    There is no automatic fix: build the image with what it needs.
+
+    ## References
+    - https://github.com/amazon-braket/amazon-braket-containers/pull/510
+    - https://github.com/bigscience-workshop/bigscience/blob/master/train/tr11-176B-ml/chronicles.md
+    """
+    if not workload.trains:
+        return
+    for role, container in starting_containers(workload):
+        found = [one for one in fetches(start_commands(workload, container)) if not guarded(one.command)]
+        if not found:
+            continue
+        titles = list(dict.fromkeys(one.installer.title for one in found))
+        sources = list(dict.fromkeys(one.installer.source for one in found))
+        pods = node_count(workload) if role.trains else None
+        every = f"the start of each of {pods} nodes" if pods is not None and pods > 1 else "every start"
+        yield Gap(
+            Origin(found[0].command.place),
+            f"{', '.join(titles[:SHOWN])} at {every}",
+            f"a restart fails when {' or '.join(sources)} cannot be reached, and may run other versions than before",
+            detail="install:" + ",".join(titles),
+            related=tuple(Related(Origin(one.command.place), one.installer.title) for one in found[1:SHOWN]),
+            fix=Fix("put it into the image, or install from local wheels with --no-index"),
+            container=container.name,
+        )
