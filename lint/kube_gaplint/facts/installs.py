@@ -58,7 +58,7 @@ VALUED = frozenset({
     "--config-settings", "--no-binary", "--only-binary", "--progress-bar", "--jobs", "-j", "--log", "--build",
     "--upgrade-strategy", "--platform", "--group", "--directory", "--project", "--installroot", "--releasever",
 })  # fmt: skip
-"""Options that take the next word."""
+"""Options that take the next word, besides those of requirement files."""
 
 REQUIREMENT_OPTIONS = frozenset({"-r", "--requirement", "--requirements"})
 EDITABLE_OPTIONS = frozenset({"-e", "--editable"})

@@ -18,3 +18,17 @@ DELETING_PROGRAMS = frozenset({"rm", "find", "tmpwatch", "tmpreaper"})
 
 FUSE_DRIVERS = ("gcsfuse", "s3.csi", "mountpoint", "blob.csi", "ossplugin", "s3fs", "goofys", "csi-s3", "rclone")
 """Parts of the names of CSI drivers that show a bucket as a folder (each driver's own documentation)."""
+
+PARALLEL_FILE_SYSTEMS = ("lustre", "fsx.csi", "weka", "beegfs", "gpfs", "spectrumscale", "parallelstore", "daos")
+"""Parts of the names of drivers and classes of file systems that spread one file over many servers."""
+
+NETWORK_CLIENTS = ("nfs", "efs.csi", "filestore", "file.csi", "smb.csi", "cephfs", "nasplugin")
+"""Parts of the names of drivers whose clients all ask the same few servers."""
+
+NFS_CLIENTS = frozenset({"nfs", "nfs.csi.k8s.io", "cluster.local/nfs-subdir-external-provisioner"})
+"""Drivers that mount by the kernel's NFS client with the options of the PersistentVolume or class."""
+
+CACHE_WORDS = ("cache", "profile", "prefetch", "tmp-path", "protocol=nfs")
+"""What the name or value of an attribute or mount option holds that keeps a bucket's data near: gcsfuse's
+`file-cache:…`, `fileCacheCapacity` and `profile:aiml-training`, Mountpoint's `cache`, blobfuse's `--file-cache-…` and
+`--tmp-path` (each driver's documentation)."""

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from kube_gaplint.kinds.fields import Part
 from kube_gaplint.model.setting import Absent, Link, Origin, Set, Setting, Unknown
-from kube_gaplint.model.workload import Mount, Volume, VolumeKind
+from kube_gaplint.model.workload import Backing, Mount, Volume, VolumeKind
 from kube_gaplint.text.nodes import Mapping as MappingNode
 from kube_gaplint.text.nodes import Scalar
 from kube_gaplint.text.source import PlacedText
@@ -90,7 +91,8 @@ def _volume(name: str, item: Part, context: Context) -> Volume:
             durable, shared = _csi(source)
         if form.kind == "host-path":
             shared = Unknown("the path on the hosts may be a network mount", part.origin)
-        return _plain(name, form.kind, source, item.origin, durable, shared)
+        volume = _plain(name, form.kind, source, item.origin, durable, shared)
+        return replace(volume, backing=_inline_backing(form.kind, part, source))
     if written == ["name"]:
         return _empty_dir(name, item, item.at("emptyDir"), Absent(item.origin))  # core/v1: no source is an emptyDir
     reason = item.unknown or "the kind of the volume is not known"
@@ -145,7 +147,59 @@ def _claim(name: str, item: Part, source: Setting[str], context: Context) -> Vol
         return Volume(
             name, "claim", source, item.origin, Absent(item.origin), unknown, unknown, unknown, durable, unknown
         )
-    return _of_claim(name, source, item.origin, Part.of(found.node, (Link(item.place, "claimName"),)).at("spec"))
+    spec = Part.of(found.node, (Link(item.place, "claimName"),)).at("spec")
+    return replace(_of_claim(name, source, item.origin, spec), backing=_claim_backing(spec, context))
+
+
+def _inline_backing(kind: VolumeKind, part: Part, source: Setting[str]) -> Backing | None:
+    """An inline volume: a CSI driver has its options among the attributes, NFS has none at all."""
+    none = Absent(part.origin)
+    if kind == "nfs":
+        return Backing("nfs", {}, none, part.origin)
+    if kind != "csi" or not isinstance(source, Set):
+        return None
+    attributes = _attributes(part.at("volumeAttributes"))
+    given = attributes.get("mountOptions")
+    options: Setting[tuple[str, ...]] = none
+    if isinstance(given, Set):
+        options = Set(tuple(one.strip() for one in given.value.split(",")), given.origin)
+    elif isinstance(given, Unknown):
+        options = given
+    if part.at("volumeAttributes").unknown:
+        options = Unknown(part.at("volumeAttributes").unknown, part.origin)
+    return Backing(source.value, attributes, options, part.origin)
+
+
+def _claim_backing(spec: Part, context: Context) -> Backing | None:
+    """A claim's PersistentVolume, where it names one, else its StorageClass."""
+    volume = spec.text("volumeName")
+    if volume:
+        found = context.find("", "PersistentVolume", volume, cluster_wide=True)
+        if found is None or isinstance(found, Unknown):
+            return None
+        part = Part.of(found.node, (Link(spec.place, "volumeName"),)).at("spec")
+        options = part.strings("mountOptions")
+        if part.at("nfs").present:
+            return Backing("nfs", {}, options, part.origin)
+        driver = part.text("csi", "driver")
+        return (
+            None
+            if driver is None
+            else Backing(driver, _attributes(part.at("csi", "volumeAttributes")), options, part.origin)
+        )
+    named = spec.text("storageClassName")
+    found = context.find("storage.k8s.io", "StorageClass", named, cluster_wide=True) if named else None
+    if found is None or isinstance(found, Unknown):
+        return None
+    part = Part.of(found.node, (Link(spec.place, "storageClassName"),))
+    driver = part.text("provisioner")
+    if driver is None:
+        return None
+    return Backing(driver, _attributes(part.at("parameters")), part.strings("mountOptions"), part.origin)
+
+
+def _attributes(part: Part) -> dict[str, Setting[str]]:
+    return {name: value.string() for name, value in part.entries()}
 
 
 def claim_volume(name: str, item: Part, source: Setting[str], context: Context, inline: Part) -> Volume:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from kube_gaplint.facts.data import DATA_REPOSITORY
 from kube_gaplint.facts.installs import (
     EDITABLE_OPTIONS,
     INDEX_OPTIONS,
@@ -84,16 +85,16 @@ def _installer(command: Command) -> tuple[Installer, tuple[Word, ...]] | None:
     if name.startswith("python") and [word.known for word in words[1:3]] == ["-m", "pip"]:
         name, words = "pip", words[2:]
     name = re.sub(r"^pip3?[.\d]*$", "pip", name)
-    operands = _operands(words[1:])
+    given = operands(words[1:])
     for installer in INSTALLERS:
         wanted = installer.words
-        if name in installer.programs and tuple(word.known for _, word in operands[: len(wanted)]) == wanted:
-            return installer, words[2 + operands[len(wanted) - 1][0] :]
+        if name in installer.programs and tuple(word.known for _, word in given[: len(wanted)]) == wanted:
+            return installer, words[2 + given[len(wanted) - 1][0] :]
     return None
 
 
-def _operands(words: tuple[Word, ...]) -> list[tuple[int, Word]]:
-    """Words that are neither options nor their values, with their index."""
+def operands(words: tuple[Word, ...], valued: frozenset[str] = VALUED | REQUIREMENT_OPTIONS) -> list[tuple[int, Word]]:
+    """Words that are neither options nor the values of those in `valued`, with their index."""
     found = []
     skip = False
     for index, word in enumerate(words):
@@ -101,7 +102,7 @@ def _operands(words: tuple[Word, ...]) -> list[tuple[int, Word]]:
         if skip:
             skip = False
         elif text.startswith("-") and len(text) > 1:
-            skip = text in VALUED | REQUIREMENT_OPTIONS
+            skip = text in valued
         else:
             found.append((index, word))
     return found
@@ -133,12 +134,14 @@ def _remote(installer: Installer, rest: tuple[Word, ...]) -> bool:
         return True
     texts = [word.known or word.prefix for word in rest]
     if installer.targets == "remote":
-        targets = [word.known or word.prefix for _, word in _operands(rest)]
+        targets = [word.known or word.prefix for _, word in operands(rest)]
+        if targets and DATA_REPOSITORY.fullmatch(targets[0]):
+            return False
         return bool(targets) and ("://" in targets[0] or "@" in targets[0]) and not is_local(targets[0])
     if REQUIREMENT_OPTIONS.intersection(texts) or any(text.startswith("--requirement=") for text in texts):
         return True
     editable = {index + 1 for index, text in enumerate(texts) if text in EDITABLE_OPTIONS}
-    targets = [texts[index] for index, _ in _operands(rest) if index not in editable and texts[index]] + [
+    targets = [texts[index] for index, _ in operands(rest) if index not in editable and texts[index]] + [
         texts[index] for index in editable if index < len(texts)
     ]
     return any(not is_local(target) for target in targets)

@@ -49,6 +49,16 @@ VolumeKind: TypeAlias = Literal[
 
 
 @dataclass(frozen=True, slots=True)
+class Backing:
+    """How a volume is mounted. `driver`: a CSI driver, the provisioner of a class, or `nfs` for the kernel's client."""
+
+    driver: str
+    attributes: Mapping[str, Setting[str]]
+    mount_options: Setting[tuple[str, ...]]
+    origin: Origin
+
+
+@dataclass(frozen=True, slots=True)
 class Volume:
     """A volume of a pod. `source` is the claim, ConfigMap, host path, CSI driver … that it stands on."""
 
@@ -68,6 +78,8 @@ class Volume:
     """Whether pods on several nodes can mount it at once."""
     per_pod: bool = False
     """A claim of its own for each pod, from a claim template of the controller."""
+    backing: Backing | None = None
+    """What mounts it, where that is seen: the volume itself, or the claim's PersistentVolume or StorageClass."""
 
 
 @dataclass(frozen=True, slots=True)
