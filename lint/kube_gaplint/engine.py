@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from kube_gaplint.file_ignores import FileIgnores
     from kube_gaplint.kinds import Model
     from kube_gaplint.kinds.generic import UserKind
+    from kube_gaplint.revision import Changed
 
 
 class UsageProblem(Exception):
@@ -50,6 +51,8 @@ class Request:
     """Other severities than those of the rules, by code."""
     file_ignores: FileIgnores | None = None
     baseline: Baseline | None = None
+    changed: Changed | None = None
+    """Where findings count; everywhere, where nothing is given."""
     exclude: tuple[Exclusion, ...] = ()
     exclude_named: bool = False
     """Whether `exclude` counts for paths that are named as well."""
@@ -134,6 +137,8 @@ def lint(request: Request) -> Report:
         report.findings = _fingerprinted(_merged(found))
     if request.baseline is not None:
         _accept(report, request.baseline, request, codes)
+    if request.changed is not None:
+        _keep_changed(report, request.changed)
     _hide(report, request.min_severity)
     return report
 
@@ -345,6 +350,13 @@ def _accept(report: Report, baseline: Baseline, request: Request, codes: frozens
     scope = Scope.of(request.paths, codes, request.stdin_filename)
     report.findings, gone = baseline.accept(report.findings, scope)
     report.summary.gone = sum(row.count for row in gone)
+
+
+def _keep_changed(report: Report, changed: Changed) -> None:
+    kept = [finding for finding in report.findings if changed.touches(finding)]
+    before, after = (sum(f.suppressed is None for f in findings) for findings in (report.findings, kept))
+    report.summary.elsewhere = before - after
+    report.findings = kept
 
 
 def _hide(report: Report, least: Severity) -> None:

@@ -214,7 +214,8 @@ class FileError:
 class Summary:
     """Counts of one run. `skipped`: what was passed over, by reason. `hidden`: findings below --min-severity.
 
-    `accepted` findings are in the baseline, `gone` ones are in it and were not found any more.
+    `accepted` findings are in the baseline, `gone` ones are in it and were not found any more. `elsewhere`: findings
+    outside of what has changed, with --diff-base.
     `hints` say what to run so that more is judged, one sentence each.
     """
 
@@ -226,6 +227,7 @@ class Summary:
     suppressed: int = 0
     accepted: int = 0
     gone: int = 0
+    elsewhere: int = 0
     by_kind: dict[str, int] = field(default_factory=dict)
     by_class: dict[str, int] = field(default_factory=dict)
     hints: list[str] = field(default_factory=list)

@@ -30,6 +30,7 @@ from kube_gaplint.report.options import IncidentView, RenderOptions
 from kube_gaplint.report.words import closing_lines, is_empty
 
 if TYPE_CHECKING:
+    from kube_gaplint.revision import Changed
     from kube_gaplint.rule import Rule
 
 _SEVERITIES = ("error", "warning", "info")
@@ -153,6 +154,14 @@ def _names(values: tuple[tuple[str, ...], ...]) -> tuple[str, ...]:
     help=f"Accept all findings: write them to the baseline (default: {BASELINE_NAME}), and take out what is gone.",
 )
 @click.option(
+    "--diff-base",
+    cls=Grouped,
+    group=_ADOPTION,
+    metavar="REV",
+    default="",
+    help="Only findings whose place or object has changed since the branch left REV (a branch, tag or commit).",
+)
+@click.option(
     "--fix", cls=Grouped, group=_FIXES, is_flag=True, help="Make the safe fixes in the files, then report what remains."
 )
 @click.option(
@@ -196,6 +205,7 @@ def command(
     baseline: str,
     no_baseline: bool,
     write_baseline: bool,
+    diff_base: str,
     fix: bool,
     unsafe_fixes: bool,
     diff: bool,
@@ -215,6 +225,7 @@ def command(
         "--baseline": baseline,
         "--no-baseline": no_baseline,
         "--write-baseline": write_baseline,
+        "--diff-base": diff_base,
     }
     _check_options({name for name, value in given.items() if value}, outputs)
     config = inputs.config
@@ -240,6 +251,8 @@ def command(
             return accepting.write(request, accepted, quiet=quiet)
         if not no_baseline:
             request = replace(request, baseline=accepting.read(accepted))
+    if diff_base:
+        request = replace(request, changed=_changed_since(diff_base, inputs.paths, quiet=quiet))
     report = lint(request)
     if diff or fix:
         from kube_gaplint.cli import fixing
@@ -272,11 +285,9 @@ _CONFLICTS = (
     ("--write-baseline", "--fix", "--write-baseline accepts what is there, --fix mends it; first one, then the other."),
     ("--write-baseline", "--diff", "--write-baseline accepts what is there, --diff shows what would mend it."),
     ("--write-baseline", "--no-baseline", "--write-baseline writes the baseline that --no-baseline leaves alone."),
-    (
-        "--baseline",
-        "--no-baseline",
-        "--baseline names what --no-baseline leaves alone; give one of them.",
-    ),
+    ("--diff-base", "-", "--diff-base asks git what has changed, and standard input is in no repository."),
+    ("--diff-base", "--write-baseline", "--write-baseline accepts all that is there; --diff-base shows a part of it."),
+    ("--baseline", "--no-baseline", "--baseline names what --no-baseline leaves alone; give one of them."),
 )
 """Options that do not go together, and why."""
 
@@ -292,6 +303,18 @@ def _check_options(given: set[str], outputs: tuple[OutputFile, ...]) -> None:
         first = seen.setdefault(output.path.resolve(), output)
         if first is not output:
             raise click.UsageError(f"two reports go to {os.fspath(output.path)!r}; give each its own file.")
+
+
+def _changed_since(revision: str, paths: tuple[str, ...], *, quiet: bool) -> Changed:
+    from kube_gaplint.revision import RevisionProblem, since
+
+    try:
+        changed = since(revision, paths)
+    except RevisionProblem as problem:
+        raise click.ClickException(str(problem)) from problem
+    if changed.note and not quiet:
+        console.hint(changed.note)
+    return changed
 
 
 def _incident(identifier: str) -> IncidentView | None:

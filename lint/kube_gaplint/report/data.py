@@ -30,6 +30,7 @@ def report_data(report: Report) -> dict[str, Any]:
             "suppressed": summary.suppressed,
             "accepted": summary.accepted,
             "gone": summary.gone,
+            "elsewhere": summary.elsewhere,
             "skipped": _counts(summary.skipped),
             "hints": [encodable(hint) for hint in summary.hints],
             "byKind": _counts(summary.by_kind),

@@ -60,7 +60,7 @@ def verdict(report: Report) -> str:
         return f"{found} in {judged}"
     if is_empty(report):
         return f"Nothing to judge: no training workload, batch script or node pool in {count(summary.files, 'file')}"
-    return f"No {'new ' if summary.accepted else ''}gaps found in {judged}"
+    return f"No {'new ' if summary.accepted or summary.elsewhere else ''}gaps found in {judged}"
 
 
 def closing_lines(report: Report, least: Severity) -> list[str]:
@@ -87,6 +87,8 @@ def closing_lines(report: Report, least: Severity) -> list[str]:
     if summary.gone:
         was = "is" if summary.gone == 1 else "are"
         lines.append(f"{count(summary.gone, 'finding')} of the baseline {was} gone: --write-baseline takes them out.")
+    if summary.elsewhere:
+        lines.append(f"{count(summary.elsewhere, 'finding')} where nothing has changed since --diff-base.")
     if summary.skipped:
         reasons = sorted(summary.skipped.items(), key=lambda item: (-item[1], item[0]))
         lines.append(f"Passed over: {'; '.join(f'{reason} ({number:,})' for reason, number in reasons)}.")
