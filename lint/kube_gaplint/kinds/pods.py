@@ -102,6 +102,7 @@ def read_pod(template: Part, context: Context, making: Making = PLAIN) -> Pod:
         node_selector=spec.texts("nodeSelector"),
         fields=fields_of(spec, _pod_defaults(spec, making, restart)),
         exposed=exposed,
+        template=template.origin if template.present else None,
         overrides_unknown=unseen,
     )
 

@@ -254,10 +254,14 @@ class Around:
         return Part.of(found.node).texts("metadata", "labels")
 
     def _mesh(self, namespace: str, near: KubeObject) -> Evidence | None:
+        """What shows that sidecars are injected. Istio's ambient mode has none, and a namespace may be left out."""
         labels = self._namespace_labels(namespace, near)
+        injection, ambient = labels.get("istio-injection"), labels.get("istio.io/dataplane-mode")
+        if isinstance(ambient, Set) or (isinstance(injection, Set) and injection.value != "enabled"):
+            return None
         for key in ("istio-injection", "istio.io/rev"):
             value = labels.get(key)
-            if isinstance(value, Set) and (value.value == "enabled" or key == "istio.io/rev"):
+            if isinstance(value, Set):
                 return Evidence(f"namespace label {key}: {value.value}", value.origin)
         kubeflow = labels.get("app.kubernetes.io/part-of")
         if isinstance(kubeflow, Set) and kubeflow.value == "kubeflow-profile":

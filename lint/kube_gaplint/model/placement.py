@@ -1,4 +1,4 @@
-"""Where pods may run, as far as it decides how often they are taken down."""
+"""Where pods may run, as far as it decides how often they are taken down and what they share a node with."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from kube_gaplint.facts.placement import Notice, is_spot, notice
-from kube_gaplint.model.pod import affinity
+from kube_gaplint.model.pod import affinity, spread
 from kube_gaplint.model.setting import Origin, Set
 from kube_gaplint.model.workload import Pod, Role
 
@@ -52,3 +52,18 @@ def spot(pod: Pod) -> Origin | None:
 def any_spot(roles: Iterable[Role]) -> Origin | None:
     """The same for the first of several roles."""
     return next((found for role in roles if (found := spot(role.pod)) is not None), None)
+
+
+HOSTNAME = "kubernetes.io/hostname"
+
+
+def kept_apart(pod: Pod) -> bool:
+    """Whether anti-affinity or a spread over nodes keeps, or may keep, like pods off one node."""
+    found = affinity(pod)
+    if found.open_because or any(term.anti and term.topology_key in (HOSTNAME, "") for term in found.pods):
+        return True
+    for one in spread(pod):
+        loose = isinstance(one.when_unsatisfiable, Set) and one.when_unsatisfiable.value == "ScheduleAnyway"
+        if one.topology_key == HOSTNAME and not loose:
+            return True
+    return False

@@ -160,6 +160,8 @@ class Pod:
     """Further scalar fields by path: `hostNetwork`, `dnsPolicy`, `priorityClassName`, `subdomain`, `schedulerName` …"""
     exposed: Mapping[str, object] = field(default_factory=dict)
     """Structured parts (tolerations, affinity, topology spread …) as typed values; see `model.pod`."""
+    template: Origin | None = None
+    """The mapping with the pod's `metadata` and `spec`; None where no manifest holds one."""
     overrides_unknown: str = ""
     """Not empty where something unseen (a runtime that is not in the paths) may add volumes, variables or fields."""
 

@@ -1,0 +1,94 @@
+"""The DNS names of a job's pods, as their controllers make them.
+
+Sources: kubernetes/website indexed-job-pod-communication (`$(job)-$(index)` below the pod's subdomain), statefulset
+(`$(set)-$(ordinal)` below serviceName), jobset docs (`$(set)-$(job)-$(job index)-$(pod index)` below the set's name or
+network.subdomain), Volcano's svc plugin (`$(job)-$(task)-$(index)` below the job's name).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from kube_gaplint.model.setting import Absent, Set, Setting
+from kube_gaplint.model.workload import Role, Workload
+
+
+@dataclass(frozen=True, slots=True)
+class PodNames:
+    """The names of one role's pods. `domain`: the part behind the first dot, absent where they have no such name.
+
+    `own_domain`: no other object's pods have names in that domain.
+    """
+
+    pattern: re.Pattern[str]
+    shown: str
+    domain: Setting[str]
+    own_domain: bool
+
+
+def pod_names(workload: Workload) -> Iterator[PodNames]:
+    """The names of the pods by role; nothing for kinds whose rendezvous an operator arranges."""
+    name = workload.subject.name
+    if not name or name.endswith("-"):
+        return
+    for role in workload.roles:
+        found = _of_role(workload, role, name)
+        if found is not None:
+            yield found
+
+
+def _of_role(workload: Workload, role: Role, name: str) -> PodNames | None:
+    kind, group = workload.subject.kind, workload.subject.api_version.partition("/")[0]
+    origin = workload.origin
+    if kind == "Job" and group == "batch":
+        mode = role.fields.get("completionMode")
+        if not isinstance(mode, Set) or mode.value != "Indexed":
+            return None
+        return _names(name, r"\d+", role.pod.fields.get("subdomain", Absent(role.pod.origin)), own=False)
+    if kind == "StatefulSet":
+        return _names(name, r"\d+", workload.fields.get("spec.serviceName", Absent(origin)), own=False)
+    if kind == "JobSet":
+        subdomain = workload.fields.get("spec.network.subdomain", Absent(origin))
+        domain = Set(name, origin) if isinstance(subdomain, Absent) else subdomain
+        return _names(f"{name}-{role.name}", r"\d+-\d+", domain, own=True)
+    if kind == "Job" and group == "batch.volcano.sh":
+        return _names(f"{name}-{role.name}", r"\d+", Set(name, origin), own=True)
+    return None
+
+
+def _names(prefix: str, index: str, domain: Setting[str], *, own: bool) -> PodNames:
+    shown = f"{prefix}-0-0" if "-" in index else f"{prefix}-0"
+    return PodNames(re.compile(f"{re.escape(prefix)}-{index}"), shown, domain, own)
+
+
+def misses(workload: Workload, host: str) -> str:
+    """Why a name that means a pod of the job does not resolve to one, in words; empty where it may resolve, or where
+    it means something else."""
+    first, *rest = host.split(".")
+    names = list(pod_names(workload))
+    if not names or not rest:
+        return ""
+    own = next((one for one in names if one.pattern.fullmatch(first)), None)
+    if own is None:
+        return _stranger(names, first, rest[0])
+    if isinstance(own.domain, Absent):
+        return "the pods have no subdomain, so that no name leads to one of them"
+    if not isinstance(own.domain, Set):
+        return ""
+    if rest[0] != own.domain.value:
+        return f"the pods' names end in .{own.domain.value}"
+    namespace = workload.subject.namespace
+    if len(rest) > 1 and namespace and rest[1] not in (namespace, "svc"):
+        return f"the job's namespace is {namespace}"
+    return ""
+
+
+def _stranger(names: list[PodNames], first: str, domain: str) -> str:
+    """A name in the job's own domain that none of its pods has."""
+    for one in names:
+        if one.own_domain and isinstance(one.domain, Set) and one.domain.value == domain:
+            known = " or ".join(sorted({other.shown for other in names}))
+            return f"no pod of the job is called {first}; the first is {known}"
+    return ""
