@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from kube_gaplint.facts.retry import DISRUPTION, IGNORE_RULES, PLENTY, RESTART_RULES
 from kube_gaplint.findings import Change, Fix, Gap, Related, SetKey, Severity
 from kube_gaplint.model.budget import OUTER_OWNERS, large, time_between_failures
+from kube_gaplint.model.lone_restart import lone_restart
 from kube_gaplint.model.placement import any_spot
 from kube_gaplint.model.retry import disruptions_are_ignored, failure_rules, pod_failure_policy
 from kube_gaplint.model.setting import Origin, Set
@@ -26,7 +27,8 @@ def check(workload: Workload, context: Context) -> Iterator[Gap]:
     A Job without a podFailurePolicy rule that ignores `DisruptionTarget`, or a JobSet without the pair of rules that
     restarts the set uncounted (child Job: FailJob on `DisruptionTarget`; JobSet: RestartJobSetAndIgnoreMaxRestarts on
     PodFailurePolicy), where pods have `restartPolicy: Never`. With OnFailure the API forbids the policy. Small single
-    pods, budgets of 1000 and more, and jobs with an outer owner are left alone.
+    pods, budgets of 1000 and more, and jobs with an outer owner are left alone, and so are gangs whose lone pods cannot
+    join again (RETRY003): there no retry helps.
 
     ## Why it hurts
     In Tangle, preemption, eviction, taints, node deletion, shutdown and lack of memory on the node each ended the task,
@@ -89,6 +91,8 @@ def check(workload: Workload, context: Context) -> Iterator[Gap]:
     """
     if not workload.trains or not large(workload) or disruptions_are_ignored(workload):
         return
+    if lone_restart(workload) is not None:
+        return  # none of these retries helps: that is the gap (RETRY003)
     layer = _spent(workload)
     role = _leading(workload)
     if layer is None or role is None or not isinstance(layer.budget, Set):

@@ -3,16 +3,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kube_gaplint.findings import Fix, Gap, Related, Severity
-from kube_gaplint.model.budget import failure_layers, loses_nodes, several_pods
-from kube_gaplint.model.rendezvous import agent_of, meeting, restarts_processes
+from kube_gaplint.model.lone_restart import lone_restart
+from kube_gaplint.model.rendezvous import agent_of
 from kube_gaplint.model.scale import duration, idle_cost
 from kube_gaplint.model.setting import Origin, Set
 from kube_gaplint.model.training import TrainingProcess
 from kube_gaplint.model.workload import RestartLayer, Workload
 from kube_gaplint.rule import Context, rule
 
-_WITHOUT_TORCH_RENDEZVOUS = frozenset({"MPIJob", "XGBoostJob", "RayJob", "RayCluster", "RayService"})
-"""Kinds in which one launcher or driver restarts all ranks, or which bring a rendezvous of another sort."""
 TORCH_TIMEOUT = 600.0
 
 
@@ -90,19 +88,12 @@ def check(workload: Workload, _context: Context) -> Iterator[Gap]:
     - https://github.com/kubeflow/trainer/issues/1478
     - https://docs.pytorch.org/docs/stable/elastic/rendezvous.html
     """
-    if not workload.trains or workload.batch is not None or workload.subject.kind in _WITHOUT_TORCH_RENDEZVOUS:
+    found = lone_restart(workload)
+    if found is None:
         return
-    if not several_pods(workload) or not isinstance(workload.elastic, Set) or workload.elastic.value:
-        return
-    layer = _lone_restart(workload)
-    if layer is None or loses_nodes(workload):
-        return
-    stuck = [process for process in workload.processes if _cannot_rejoin(process)]
-    if not stuck or len(stuck) < len(workload.processes):
-        return
-    process = stuck[0]
+    layer, process = found.layer, found.process
     agent = agent_of(process)
-    why = "the rendezvous is static" if meeting(process) == "static" else "torchrun gives up with its first failure"
+    why = "the rendezvous is static" if found.is_static else "torchrun gives up with its first failure"
     yield Gap(
         _place(workload, layer),
         f"{_how(layer)}, but {why}: a pod that comes back alone cannot join the others",
@@ -111,38 +102,6 @@ def check(workload: Workload, _context: Context) -> Iterator[Gap]:
         related=(Related(process.origin if agent is None else agent.origin, f"here {why}"),),
         fix=Fix("restart all pods together (JobSet, Volcano's RestartJob), or use c10d with max-restarts above 0"),
     )
-
-
-def _lone_restart(workload: Workload) -> RestartLayer | None:
-    """The controller that restarts single pods where nothing restarts them all; None where something may."""
-    if any(layer.owner == "HyperPod" for layer in workload.restarts):
-        return None  # it restarts the whole job after a node has failed
-    found = None
-    one_role = sum(role.trains for role in workload.roles) == 1
-    for layer in failure_layers(workload):
-        budget = layer.budget.value if isinstance(layer.budget, Set) else None
-        if layer.scope == "workload" or (layer.scope == "role" and one_role):
-            if budget != 0:
-                return None
-        elif budget is None:
-            return None
-        elif budget > 0 and found is None:
-            found = layer
-    return found
-
-
-def _cannot_rejoin(process: TrainingProcess) -> bool:
-    """A rank of it that is started again alone surely waits in vain.
-
-    A static rendezvous with restarts of its own is a gap of its own (RETRY018).
-    """
-    if not process.program or process.recovers_in_process or restarts_processes(process) is not False:
-        return False
-    how = meeting(process)
-    if how == "dynamic":
-        agent = agent_of(process)
-        return agent is not None and isinstance(agent.nodes, Set) and agent.nodes.value > 1
-    return how == "static" and not process.uses_torch_surely_not
 
 
 def _place(workload: Workload, layer: RestartLayer) -> Origin:
