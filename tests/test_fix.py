@@ -292,6 +292,15 @@ def test_values_are_replaced_as_what_they_are() -> None:
     assert result == "a: 0\nb: '1'\nc: 'yes' # why\nd: [srun, --wait=60]\n"
 
 
+def test_a_value_becomes_text_where_only_text_will_do() -> None:
+    file = File("a: true # why\nb: 3\n")
+    result = fixed(
+        finding(ReplaceValue(file.entry("a"), "true", as_text=True)),
+        finding(ReplaceValue(file.entry("b"), "3", as_text=True)),
+    )
+    assert result == 'a: "true" # why\nb: "3"\n'
+
+
 def test_words_of_scripts_are_replaced() -> None:
     text = 'a:\n- bash\n- -c\n- "echo \\"x\\"; srun --wait=0 é"\nb: >-\n  one --wait=1\n  two\n'
     file = File(text)

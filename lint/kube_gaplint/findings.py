@@ -16,6 +16,7 @@ from kube_gaplint.model.subject import Subject
 from kube_gaplint.text.source import Place
 
 if TYPE_CHECKING:
+    from kube_gaplint.model.eviction import Unspared
     from kube_gaplint.model.training import TrainingProcess
 
 
@@ -60,12 +61,14 @@ class SetVariable:
 class ReplaceValue:
     """Replace a scalar or a word by another text; quoting follows what stands there.
 
-    `raw`: in a script, the text is put as it is (a comment, a whole line).
+    `raw`: in a script, the text is put as it is (a comment, a whole line). `as_text`: the value becomes a string,
+    whatever it looks like (an annotation that says `true`).
     """
 
     origin: Origin
     text: str
     raw: bool = False
+    as_text: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +137,16 @@ class Fix:
     @property
     def applicable(self) -> bool:
         return bool(self.changes)
+
+
+def annotate(pod: Unspared, key: str, value: str) -> Fix:
+    """The safe fix that gives a template's pods an annotation; only words where the template is another object's."""
+    title = f'annotate the pod template: {key}: "{value}"'
+    if pod.value:
+        return Fix(title, (ReplaceValue(pod.origin, value),), safe=True)
+    if pod.origin.chain or pod.pod.template is None:
+        return Fix(title)
+    return Fix(title, (SetKey(pod.origin, ("metadata", "annotations", key), value),), safe=True)
 
 
 @dataclass(frozen=True, slots=True)

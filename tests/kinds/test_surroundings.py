@@ -35,6 +35,30 @@ CA = (
 )
 
 
+CPU_POOL = (
+    "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: cpu}\nspec: {template: {spec: {requirements: "
+    "[{key: karpenter.k8s.aws/instance-family, operator: In, values: [m7i]}]}}}"
+)
+CLASS = "apiVersion: karpenter.k8s.aws/v1\nkind: EC2NodeClass\nmetadata: {name: gpu}\nspec: {}"
+AKS = (
+    "apiVersion: containerservice.azure.com/v1api20240901\nkind: ManagedClustersAgentPool\nmetadata: {name: a}\n"
+    "spec: {enableAutoScaling: %s}"
+)
+GKE_KEY = "cloud.google.com/gke-nodepool"
+CHOSEN = f"nodeSelector: {{{GKE_KEY}: h100}}"
+
+
+def gke_pool(spec: str) -> str:
+    return (
+        "apiVersion: container.cnrm.cloud.google.com/v1beta1\nkind: ContainerNodePool\nmetadata: {name: h100}\n"
+        f"spec: {{location: us-central1-a, {spec}}}"
+    )
+
+
+def eksctl(more: str) -> str:
+    return f"apiVersion: eksctl.io/v1alpha5\nkind: ClusterConfig\nmetadata: {{name: c, region: us-east-1}}\n{more}"
+
+
 @pytest.mark.parametrize(
     ("others", "spec", "fields", "expected"),
     [
@@ -56,6 +80,40 @@ CA = (
         ((), "nodeSelector: {gpu: h100}", {}, {}),
         ((), "", {"autoscaler": "karpenter"}, {"karpenter": "the profile's autoscaler karpenter"}),
         ((POOL,), "", {"autoscaler": "none"}, {}),
+        ((CPU_POOL,), "", {}, {}),
+        ((CPU_POOL, CLASS), "", {}, {}),
+        ((CLASS,), "", {}, {"karpenter": "EC2NodeClass gpu"}),
+        (
+            (POOL,),
+            "nodeSelector: {cloud.google.com/gke-spot: 'true'}",
+            {},
+            {"cluster-autoscaler": "node label cloud.google.com/gke-spot"},
+        ),
+        (
+            (),
+            "tolerations: [{key: karpenter.sh/disrupted, operator: Exists}]",
+            {},
+            {"karpenter": "taint karpenter.sh/disrupted"},
+        ),
+        ((gke_pool("autoscaling: {maxNodeCount: 4}"),), CHOSEN, {}, {"cluster-autoscaler": f"node label {GKE_KEY}"}),
+        ((gke_pool("nodeCount: 4"),), CHOSEN, {}, {}),
+        (
+            (gke_pool("nodeCount: 4"),),
+            CHOSEN,
+            {"autoscaler": "cluster-autoscaler"},
+            {"cluster-autoscaler": "the profile's autoscaler cluster-autoscaler"},
+        ),
+        ((eksctl("karpenter: {version: 1.3.3}"),), "", {}, {"karpenter": "ClusterConfig c"}),
+        ((eksctl("autoModeConfig: {enabled: true}"),), "", {}, {"karpenter": "ClusterConfig c"}),
+        ((eksctl("nodeGroups: [{name: g, minSize: 1, maxSize: 9}]"),), "", {}, {}),
+        (
+            (eksctl("nodeGroups: [{name: g, maxSize: 9, iam: {withAddonPolicies: {autoScaler: true}}}]"),),
+            "",
+            {},
+            {"cluster-autoscaler": "ClusterConfig c"},
+        ),
+        ((AKS % "true",), "", {}, {"cluster-autoscaler": "ManagedClustersAgentPool a"}),
+        ((AKS % "false",), "", {}, {}),
     ],
 )
 def test_autoscalers(others: tuple[str, ...], spec: str, fields: dict[str, object], expected: dict[str, str]) -> None:

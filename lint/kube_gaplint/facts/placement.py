@@ -54,3 +54,40 @@ Karpenter also runs on other clouds, whose notices are shorter than EC2's."""
 def notice(key: str) -> Notice | None:
     """The notice that comes with a label that chooses spot nodes; None where the provider is not known."""
     return next((row for row in NOTICES if key.startswith(row.key)), None)
+
+
+@dataclass(frozen=True, slots=True)
+class PoolTaint:
+    """A taint that a provider puts on all nodes with a label, and that no admission tolerates for the pod."""
+
+    label: str
+    values: tuple[str, ...]
+    taint: str
+    value: str
+    effect: str
+    title: str
+    source: str
+
+
+POOL_TAINTS: Final = (
+    PoolTaint(
+        "kubernetes.azure.com/scalesetpriority", ("spot",), "kubernetes.azure.com/scalesetpriority", "spot",
+        "NoSchedule", "AKS spot nodes", "https://learn.microsoft.com/azure/aks/spot-node-pool",
+    ),
+    PoolTaint(
+        "oci.oraclecloud.com/oke-is-preemptible", ("true",), "oci.oraclecloud.com/oke-is-preemptible", "present",
+        "NoSchedule", "preemptible OKE nodes",
+        "https://docs.oracle.com/iaas/Content/ContEng/Tasks/contengusingpreemptiblecapacity.htm",
+    ),
+    PoolTaint(
+        "qos.coreweave.cloud/interruptable", ("true",), "qos.coreweave.cloud/interruptable", "true", "NoExecute",
+        "CoreWeave's interruptible nodes", "https://github.com/marin-community/marin/issues/3608",
+    ),
+)  # fmt: skip
+"""GKE's and EKS' taints are not here: GKE's admission tolerates them for pods that ask for the accelerator, and EKS
+sets none by itself. Oracle's page names the key of its taint alone; value and effect are as its users write them."""
+
+
+def pool_taint(label: str, value: str) -> PoolTaint | None:
+    """The taint that nodes with a label carry; None where none is known."""
+    return next((row for row in POOL_TAINTS if row.label == label and value.lower() in row.values), None)

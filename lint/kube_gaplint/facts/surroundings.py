@@ -16,10 +16,22 @@ AUTOSCALER_KEYS = ("cluster-autoscaler.kubernetes.io/*", "cloud.google.com/gke-*
                    "cloud.google.com/reservation*")  # fmt: skip
 # GKE's node labels show GKE, whose node pools the cluster autoscaler serves.
 
-KARPENTER_KINDS = (("karpenter.sh", "NodePool"), ("karpenter.sh", "Provisioner"), ("karpenter.sh", "NodeClaim"),
-                   ("karpenter.k8s.aws", "EC2NodeClass"), ("karpenter.azure.com", "AKSNodeClass"))  # fmt: skip
-AUTOSCALER_KINDS = (("autoscaling.x-k8s.io", "ProvisioningRequest"), ("autoscaling.openshift.io", "ClusterAutoscaler"),
-                    ("autoscaling.openshift.io", "MachineAutoscaler"))  # fmt: skip
+KARPENTER_POOLS = (("karpenter.sh", "NodePool"), ("karpenter.sh", "Provisioner"))
+# These tell of Karpenter where no pool is in the paths; where one is, what it says of GPUs decides.
+KARPENTER_KINDS = (
+    ("karpenter.sh", "NodeClaim"), ("karpenter.k8s.aws", "EC2NodeClass"), ("karpenter.k8s.aws", "AWSNodeTemplate"),
+    ("karpenter.azure.com", "AKSNodeClass"), ("eks.amazonaws.com", "NodeClass"),
+)  # fmt: skip
+AUTOSCALER_KINDS = (
+    ("autoscaling.x-k8s.io", "ProvisioningRequest"), ("autoscaling.openshift.io", "ClusterAutoscaler"),
+    ("autoscaling.openshift.io", "MachineAutoscaler"), ("cloud.google.com", "ComputeClass"),
+)  # fmt: skip
+
+POOL_KEYS = (
+    "cloud.google.com/gke-nodepool", "eks.amazonaws.com/nodegroup", "alpha.eksctl.io/nodegroup-name",
+    "kubernetes.azure.com/agentpool", "agentpool",
+)  # fmt: skip
+"""Node labels whose value is the name of a pool of a provider."""
 AUTOSCALER_IMAGES = ("*cluster-autoscaler*",)
 KARPENTER_IMAGES = ("*karpenter/controller*", "*karpenter/karpenter*")
 

@@ -365,7 +365,7 @@ def _replace_value(change: ReplaceValue, desk: Desk) -> Draft:
             raise Refused("there is no value to replace")
         span = file.at(change.origin.place.span)
         if span.start <= node.span.start and node.span.end <= span.end:
-            return _replaced(file, tree, node, change.text)
+            return _replaced(file, tree, node, change.text, as_text=change.as_text)
     file, span = _span(change.origin, desk)
     script = Script.around(file, span)
     if script.scalar is not None and script.tree is not None and script.scalar.span == span:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -190,7 +191,7 @@ def _inside(workload: Workload) -> Iterator[BatchScript]:
 
 
 def link(views: Iterable[object]) -> None:
-    """Tell Karpenter's pools which GPU workloads may land on them, and what covers every node that some have GPUs."""
+    """Tell Karpenter's pools and GPU workloads of one another, and what covers every node that some have GPUs."""
     found = list(views)
     _cover(found)
     pools = [view for view in found if isinstance(view, NodePool) and view.controller in ("karpenter", "eks-auto")]
@@ -199,6 +200,9 @@ def link(views: Iterable[object]) -> None:
     workloads = [view for view in found if isinstance(view, Workload) and view.batch is None and _on_gpus(view)]
     for pool in pools:
         pool.workloads = [workload for workload in workloads if _may_land(workload, pool)]
+        for workload in pool.workloads:
+            around = workload.surroundings
+            workload.surroundings = replace(around, pools=(*around.pools, pool))
 
 
 def _cover(views: list[object]) -> None:

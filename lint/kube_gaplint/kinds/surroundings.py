@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from kube_gaplint.facts import surroundings as facts
 from kube_gaplint.facts.schedulers import POD_GROUP_KEYS
+from kube_gaplint.kinds.autoscalers import autoscalers_in
 from kube_gaplint.kinds.fields import Part
-from kube_gaplint.model.pod import affinity
+from kube_gaplint.model.pod import affinity, tolerations
 from kube_gaplint.model.profile import Profile
 from kube_gaplint.model.setting import Absent, Link, Origin, Set, Setting, Unknown
 from kube_gaplint.model.surroundings import (
@@ -71,9 +72,14 @@ class Around:
     _mesh_kinds: list[KubeObject] = field(default_factory=list)
     _selectors: dict[tuple[str, str], list[KubeObject]] = field(default_factory=dict)
     _reclaim: dict[str, Setting[str]] = field(default_factory=dict)
+    _fixed_pools: set[str] = field(default_factory=set)
+    """Names of node pools that surely keep their size."""
 
     def __post_init__(self) -> None:
         self._declared()
+        if self.profile.autoscaler != "none":
+            found, self._fixed_pools = autoscalers_in(self.bundle, self.profile)
+            self._autoscalers = {**found, **self._autoscalers}
         for item in self.bundle.objects:
             self._look_at(item)
 
@@ -91,11 +97,6 @@ class Around:
         key = (item.group, item.kind)
         what = f"{item.kind} {item.name}".strip()
         origin = Part.of(item.node).origin
-        if self.profile.autoscaler != "none":
-            if key in facts.KARPENTER_KINDS:
-                self._autoscalers.setdefault("karpenter", Evidence(what, origin))
-            if key in facts.AUTOSCALER_KINDS or self._scales_itself(item):
-                self._autoscalers.setdefault("cluster-autoscaler", Evidence(what, origin))
         if key in facts.NODE_HEALTH_KINDS and self._node_health is None:
             self._node_health = Evidence(what, origin)
         if self._memlock is None and item.kind in facts.NODE_SETUP_KINDS:
@@ -119,25 +120,10 @@ class Around:
             default = "the default of a StorageClass"
             self._reclaim[item.name] = Part.of(item.node).string("reclaimPolicy", default="Delete", note=default)
 
-    @staticmethod
-    def _scales_itself(item: KubeObject) -> bool:
-        """A GKE node pool with autoscaling on."""
-        if item.kind not in ("ContainerNodePool", "NodePool") or not any(
-            one in item.group for one in ("google", "gcp")
-        ):
-            return False
-        spec = Part.of(item.node).at("spec")
-        return any(part.present for part in (spec.at("autoscaling"), spec.at("forProvider", "autoscaling")))
-
     def _by_image(self, item: KubeObject, what: str) -> None:
         for container in Part.of(item.node).at("spec", "template", "spec", "containers").items():
             image = container.text("image") or ""
             evidence = Evidence(what, container.at("image").origin)
-            if self.profile.autoscaler != "none":
-                if facts.matches(image, facts.AUTOSCALER_IMAGES):
-                    self._autoscalers.setdefault("cluster-autoscaler", evidence)
-                if facts.matches(image, facts.KARPENTER_IMAGES):
-                    self._autoscalers.setdefault("karpenter", evidence)
             if self._node_health is None and facts.matches(image, facts.NODE_HEALTH_IMAGES):
                 self._node_health = evidence
             if self._log_shipper is None and facts.matches(image, facts.LOG_SHIPPER_IMAGES):
@@ -176,21 +162,23 @@ class Around:
         )
 
     def _autoscalers_of(self, workload: Workload) -> Mapping[Autoscaler, Evidence]:
-        """The bundle's evidence, and what the workload's own selectors and affinity show."""
-        found = dict(self._autoscalers)
+        """What the workload's own pods show, else the evidence of the bundle; the profile's in any case.
+
+        A pod that names one autoscaler's nodes is not taken by another one, and a pool of a fixed size by none.
+        """
         if self.profile.autoscaler == "none":
             return {}
+        if any(_pool_of(role) in self._fixed_pools for role in workload.roles):
+            return {name: one for name, one in self._autoscalers.items() if one.origin is None}
+        own: dict[Autoscaler, Evidence] = {}
         for role in workload.roles:
-            keys: list[tuple[str, Setting[str] | None]] = list(role.pod.node_selector.items())
-            for term in affinity(role.pod).nodes:
-                keys.append((term.key, Unknown("", term.origin)))
-            for key, setting in keys:
-                origin = setting.origin if setting is not None else role.pod.origin
+            for key, what, origin in _node_keys(role):
                 if facts.matches(key, facts.KARPENTER_KEYS):
-                    found.setdefault("karpenter", Evidence(f"node label {key}", origin))
+                    own.setdefault("karpenter", Evidence(f"{what} {key}", origin))
                 elif facts.matches(key, facts.AUTOSCALER_KEYS):
-                    found.setdefault("cluster-autoscaler", Evidence(f"node label {key}", origin))
-        return found
+                    own.setdefault("cluster-autoscaler", Evidence(f"{what} {key}", origin))
+        declared = {name: one for name, one in self._autoscalers.items() if one.origin is None}
+        return {**own, **declared} if own else self._autoscalers
 
     def _pod_labels(self, workload: Workload, role: Role, near: KubeObject) -> dict[str, str]:
         labels = {key: value.value for key, value in role.pod.labels.items() if isinstance(value, Set)}
@@ -298,6 +286,29 @@ def _text_in(root: Node, pattern: re.Pattern[str]) -> Scalar | None:
         elif isinstance(node, Scalar) and pattern.search(node.text):
             return node
     return None
+
+
+def _node_keys(role: Role) -> Iterator[tuple[str, str, Origin]]:
+    """Keys by which a role's pods choose nodes or speak to autoscalers: the key, what it is, and where it stands."""
+    pod = role.pod
+    for what, settings in (("node label", pod.node_selector), ("annotation", pod.annotations)):
+        for key, setting in settings.items():
+            if not isinstance(setting, Absent):
+                yield key, what, setting.origin or pod.origin
+    for term in affinity(pod).nodes:
+        yield term.key, "node label", term.origin
+    for toleration in tolerations(pod):
+        if isinstance(toleration.key, Set):
+            yield toleration.key.value, "taint", toleration.origin
+
+
+def _pool_of(role: Role) -> str:
+    """The node pool of a provider that a role's pods choose by name; empty where they choose none."""
+    for key in facts.POOL_KEYS:
+        chosen = role.pod.node_selector.get(key)
+        if isinstance(chosen, Set):
+            return chosen.value
+    return ""
 
 
 def _matches(item: KubeObject, labels: Mapping[str, str]) -> bool:

@@ -7,6 +7,7 @@ import math
 from kube_gaplint.facts.reliability import DAY, expected_failures, job_mtbf_seconds
 from kube_gaplint.facts.retry import MANY
 from kube_gaplint.model.profile import Profile
+from kube_gaplint.model.retry import disruptions_are_ignored
 from kube_gaplint.model.scale import duration, node_count, size
 from kube_gaplint.model.setting import Origin, Set
 from kube_gaplint.model.workload import UNBOUNDED, RestartLayer, Workload
@@ -74,6 +75,29 @@ def large(workload: Workload, accelerators: int = 8) -> bool:
     """It surely has several pods, or that many accelerators."""
     each = workload.accelerators_per_node
     return several_pods(workload) or (isinstance(each, Set) and each.value >= accelerators)
+
+
+def runs_once(workload: Workload, profile: Profile) -> Origin | None:
+    """What says that nothing makes a pod anew that was evicted or lost with its node; None where something may.
+
+    The retries of a RayJob are for its head; Ray itself goes on without a worker.
+    """
+    budget, layer = workload.restart_budget, deciding_layer(workload)
+    if profile.supervisor or layer is None or layer.owner == "RayJob" or disruptions_are_ignored(workload):
+        return None
+    return layer.origin if isinstance(budget, Set) and budget.value == 0 else None
+
+
+SHORT_SECONDS = 3600.0
+"""A job that is declared to be shorter is cheap to start again."""
+
+
+def declared_short(workload: Workload) -> bool:
+    """It is declared to last less than an hour: by its run days, or by its own deadline."""
+    days, deadline = workload.run_days, workload.deadline_seconds
+    return (isinstance(days, Set) and days.value * DAY < SHORT_SECONDS) or (
+        isinstance(deadline, Set) and deadline.value < SHORT_SECONDS
+    )
 
 
 def failures_over_the_run(workload: Workload, profile: Profile) -> float | None:

@@ -119,6 +119,15 @@ class NodePool:
         """There are GPU workloads in the given paths, and Karpenter disrupts none of them by itself."""
         return bool(self.workloads) and all(map(_spared, self.workloads))
 
+    @property
+    def leaves_running_pods(self) -> bool:
+        """Karpenter surely takes no node with running pods by its own choice: neither to consolidate nor for drift."""
+        policy = self.fields.get("consolidationPolicy")
+        keeps = isinstance(policy, Set) and policy.value == "WhenEmpty"
+        return (keeps or self.forbids("Underutilized") is True) and (
+            not self.replaces_drifted or self.forbids("Drifted") is True
+        )
+
     def forbids(self, reason: str) -> bool | None:
         """Whether the budgets let no node go for a reason (`Underutilized`, `Drifted`, `Empty`), at all times."""
         answers = [budget.forbids(reason) for budget in self.budgets]

@@ -56,7 +56,6 @@ def grace_shown(process: TrainingProcess) -> str:
 
 LEAST_TO_SAVE = 60.0
 """Seconds that a step and a save of a job of several GPUs take at least, where nobody declared them."""
-_SLURM_MARKS = ("sunk.coreweave.com/", "slinky.slurm.net/", "slurm.nebius.ai/")
 
 
 def time_to_save(workload: Workload) -> tuple[float, str]:
@@ -78,10 +77,3 @@ def grace_ceiling(process: TrainingProcess) -> float:
     choice = spot_choice(process.role.pod)
     notice = None if choice is None else choice.notice
     return math.inf if notice is None else notice.seconds
-
-
-def under_slurm(process: TrainingProcess) -> bool:
-    """Its pods are nodes of a Slurm cluster or are placed by one, whose kill-wait bounds their grace period."""
-    pod = process.role.pod
-    keys = (*pod.labels, *pod.annotations, *pod.node_selector, *process.workload.labels, *process.workload.annotations)
-    return any(key.startswith(_SLURM_MARKS) for key in keys)

@@ -174,6 +174,20 @@ def _on_disk(path: Set[str], what: str, role: Role, container: Container) -> Ite
         yield Write(path.value, what, path.origin, f"the emptyDir {at.value.name}")
 
 
+def keeps_nothing(process: TrainingProcess) -> str:
+    """Why nothing that the program saves outlives its pod, in words; empty where something does or may."""
+    settings = process.settings
+    if isinstance(settings.saving, Absent) or (isinstance(settings.saving, Set) and not settings.saving.value):
+        return "nothing is saved"
+    path = settings.save_path
+    if not isinstance(path, Set) or isinstance(settings.second_path, Set):
+        return ""
+    place = kept(process, path)
+    if place.state != "lost" or copied_elsewhere(process, path.value, place.volume):
+        return ""
+    return f"checkpoints lie on {place.where}"
+
+
 def copied_elsewhere(process: TrainingProcess, path: str, volume: Volume | None) -> bool:
     """Whether something else takes the files at a path away: a command of the script, or another container."""
     for role in process.workload.roles:

@@ -7,9 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from kube_gaplint.model.setting import Absent, Origin, Setting
+
+if TYPE_CHECKING:
+    from kube_gaplint.model.nodes import NodePool
 
 Autoscaler: TypeAlias = Literal["karpenter", "cluster-autoscaler"]
 
@@ -101,6 +104,8 @@ class Surroundings:
     namespace_labels: Mapping[str, Setting[str]] = field(default_factory=dict)
     reclaim_policies: Mapping[str, Setting[str]] = field(default_factory=dict)
     """By StorageClass name, for the classes in the paths."""
+    pools: tuple[NodePool, ...] = ()
+    """Karpenter's pools in the paths that the workload's pods may land on."""
 
     def priority_of(self, role: str) -> Priority | None:
         return next((priority for priority in self.priorities if priority.role == role), None)

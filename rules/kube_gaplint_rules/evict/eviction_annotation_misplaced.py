@@ -3,14 +3,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kube_gaplint.findings import Change, Fix, Gap, ReplaceValue, Severity
+from kube_gaplint.model.eviction import DO_NOT_DISRUPT, REMOVED, SAFE_TO_EVICT
 from kube_gaplint.model.pod import is_text
 from kube_gaplint.model.setting import Set
 from kube_gaplint.model.workload import Role, Workload
 from kube_gaplint.rule import Context, rule
-
-SAFE_TO_EVICT = "cluster-autoscaler.kubernetes.io/safe-to-evict"
-DO_NOT_DISRUPT = "karpenter.sh/do-not-disrupt"
-REMOVED = ("karpenter.sh/do-not-evict", "karpenter.sh/do-not-consolidate")
 
 
 @rule(
@@ -117,7 +114,7 @@ def _on_pod(role: Role) -> Iterator[Gap]:
     for key in (SAFE_TO_EVICT, DO_NOT_DISRUPT):
         value = annotations.get(key)
         if isinstance(value, Set) and value.origin.written and not is_text(value):
-            quoted: tuple[Change, ...] = (ReplaceValue(value.origin, f'"{value.value}"'),)
+            quoted: tuple[Change, ...] = (ReplaceValue(value.origin, value.value, as_text=True),)
             yield Gap(
                 value.origin,
                 f"{key}: {value.value} is a boolean, and annotations must be strings",

@@ -3,10 +3,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kube_gaplint.findings import Change, Fix, Gap, Related, ReplaceValue, SetKey, Severity
+from kube_gaplint.model.eviction import in_slurm
 from kube_gaplint.model.pace import Pace
 from kube_gaplint.model.scale import duration, gpu_count, size
 from kube_gaplint.model.setting import Absent, Set
-from kube_gaplint.model.stopping import grace_ceiling, saves_when_stopped, time_to_save, under_slurm
+from kube_gaplint.model.stopping import grace_ceiling, saves_when_stopped, time_to_save
 from kube_gaplint.model.training import TrainingProcess
 from kube_gaplint.model.workload import Pod
 from kube_gaplint.rule import Context, rule
@@ -90,7 +91,7 @@ def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
     gpus = gpu_count(workload)
     if not workload.trains or workload.batch is not None or not process.role.trains or not process.program:
         return
-    if gpus is None or gpus < LEAST_GPUS or not isinstance(grace, Set) or under_slurm(process):
+    if gpus is None or gpus < LEAST_GPUS or not isinstance(grace, Set) or in_slurm(workload):
         return
     needed, arithmetic = time_to_save(workload)
     if grace.value >= needed or process.role.pod.overrides_unknown or grace_ceiling(process) <= grace.value:

@@ -1,0 +1,94 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kube_gaplint.findings import Gap, Related, Severity, annotate
+from kube_gaplint.model.eviction import DO_NOT_DISRUPT, unspared
+from kube_gaplint.model.scale import size
+from kube_gaplint.model.workload import Workload
+from kube_gaplint.rule import Context, rule
+
+
+@rule(
+    code="EVICT001",
+    name="karpenter-may-disrupt",
+    view=Workload,
+    severity=Severity.WARNING,
+    evidence=("karpenter-consolidation",),
+)
+def check(workload: Workload, _context: Context) -> Iterator[Gap]:
+    """Karpenter may take the nodes of a running job.
+
+    ## What it flags
+    Pods on accelerators without `karpenter.sh/do-not-disrupt: "true"` where Karpenter or EKS Auto Mode is evident: a
+    NodePool in the given paths that may carry GPUs, `karpenter.sh/…` among the pods' selectors, tolerations or
+    annotations, the settings of eksctl, or the profile. A value that Karpenter does not take for protection (`"false"`)
+    is as good as none; a duration protects. Quiet where every pool leaves running pods alone by its budgets.
+
+    ## Why it hurts
+    Karpenter moves pods together when nodes look underused, which they do at the tail of every job. A project counted
+    21 evictions of its jobs, 19 of them by consolidation; one task of 27 minutes was evicted five times, each time
+    after about 7 minutes. The annotation stops consolidation and drift. It does not stop the expiry of nodes, nor a
+    spot reclaim.
+
+    ## Bad
+    ```yaml
+    apiVersion: batch/v1
+    kind: Job
+    metadata: {name: tune}
+    spec:
+      template:
+        spec:
+          restartPolicy: Never
+          nodeSelector: {karpenter.sh/nodepool: gpu}
+          containers:
+          - name: trainer
+            image: ghcr.io/acme/train:1.4
+            command: [torchrun, --nproc-per-node=8, train.py]
+            resources: {limits: {nvidia.com/gpu: 8}}
+    ```
+
+    ## Good
+    ```yaml
+    apiVersion: batch/v1
+    kind: Job
+    metadata: {name: tune}
+    spec:
+      template:
+        metadata: {annotations: {karpenter.sh/do-not-disrupt: "true"}}
+        spec:
+          restartPolicy: Never
+          nodeSelector: {karpenter.sh/nodepool: gpu}
+          containers:
+          - name: trainer
+            image: ghcr.io/acme/train:1.4
+            command: [torchrun, --nproc-per-node=8, train.py]
+            resources: {limits: {nvidia.com/gpu: 8}}
+    ```
+
+    ## When to keep it
+    The job is short, or an eviction costs it little. `autoscaler: none` in the profile says that no autoscaler acts.
+
+    ## Fix safety
+    Safe: the pods stay where they are until they end.
+
+    ## References
+    - https://karpenter.sh/docs/concepts/disruption/#pod-level-controls
+    - https://github.com/dynamical-org/reformatters/pull/945
+    """
+    evidence = workload.surroundings.autoscalers.get("karpenter")
+    if evidence is None or not workload.trains or workload.batch is not None:
+        return
+    pools = [pool for pool in workload.surroundings.pools if pool.gpus.answer != "no"]
+    if pools and all(pool.leaves_running_pods for pool in pools):
+        return
+    for pod in unspared(workload, DO_NOT_DISRUPT):
+        state = f'{DO_NOT_DISRUPT}: "{pod.value}" protects nothing' if pod.value else f"no {DO_NOT_DISRUPT}"
+        yield Gap(
+            pod.origin,
+            f"{state} on pods that Karpenter may evict ({evidence.what})",
+            f"a consolidation or a drifted image takes a node from under {size(workload)}",
+            detail="karpenter",
+            related=() if evidence.origin is None else (Related(evidence.origin, "this shows Karpenter"),),
+            fix=annotate(pod, DO_NOT_DISRUPT, "true"),
+        )
