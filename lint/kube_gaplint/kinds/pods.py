@@ -104,7 +104,6 @@ def read_pod(template: Part, context: Context, making: Making = PLAIN) -> Pod:
         exposed=exposed,
         template=template.origin if template.present else None,
         overrides_unknown=unseen,
-        template=template.origin if template.present else None,
     )
 
 

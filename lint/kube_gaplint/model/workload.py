@@ -164,8 +164,6 @@ class Pod:
     """The mapping with the pod's `metadata` and `spec`; None where no manifest holds one."""
     overrides_unknown: str = ""
     """Not empty where something unseen (a runtime that is not in the paths) may add volumes, variables or fields."""
-    template: Origin | None = None
-    """The whole template, of which `origin` is the `spec`: where its metadata stand, or would stand."""
 
     def volume(self, name: str) -> Volume | None:
         return next((volume for volume in self.volumes if volume.name == name), None)
