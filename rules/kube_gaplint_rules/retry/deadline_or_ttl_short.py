@@ -134,7 +134,7 @@ def _time_to_live(workload: Workload) -> Iterator[Gap]:
 def _ttl(workload: Workload) -> Setting[str] | None:
     """The time to live where the workload's kind has it; None for a RayJob that keeps its cluster."""
     fields, group = workload.fields, workload.subject.api_version.partition("/")[0]
-    if group == "ray.io" and getattr(fields["spec.shutdownAfterJobFinishes"], "value", "") != "true":
+    if group == "ray.io" and getattr(fields.get("spec.shutdownAfterJobFinishes"), "value", "") != "true":
         return None
     by_run_policy = group in ("kubeflow.org", "sagemaker.amazonaws.com")
-    return fields["spec.runPolicy.ttlSecondsAfterFinished" if by_run_policy else "spec.ttlSecondsAfterFinished"]
+    return fields.get("spec.runPolicy.ttlSecondsAfterFinished" if by_run_policy else "spec.ttlSecondsAfterFinished")

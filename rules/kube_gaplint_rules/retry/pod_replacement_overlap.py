@@ -89,7 +89,7 @@ def check(workload: Workload, context: Context) -> Iterator[Gap]:
     release = context.profile.kubernetes
     if not workload.trains or (release and release < REPLACEMENT_POLICY_SINCE):
         return
-    if workload.subject.kind not in ("Job", "CronJob"):
+    if workload.subject.api_version != "batch/v1" or workload.subject.kind not in ("Job", "CronJob"):
         return
     for role in workload.roles:
         policy = role.fields["podReplacementPolicy"]

@@ -117,8 +117,8 @@ def check(process: TrainingProcess, _context: Context) -> Iterator[Gap]:
 def _role_of_store(process: TrainingProcess, agent: Launcher) -> Role | None:
     """The role whose pod holds the store; None where that cannot be told, or where it is outside the job."""
     workload = process.workload
-    host = workload.fields[_HOST]
     if "spec.elasticPolicy.minReplicas" in workload.fields:
+        host = workload.fields[_HOST]
         if isinstance(host, Absent):
             return next((role for role in workload.roles if role.name == "Worker"), None)
         return host_role(process, host.value) if isinstance(host, Set) else None
