@@ -50,6 +50,8 @@ def purpose(
         ("[osu_allreduce]", "benchmark"),
         ("[python, tf_cnn_benchmarks.py]", "benchmark"),
         ("[torchrun, bench_allreduce.py]", "benchmark"),
+        ("[composer, benchmark.py]", "benchmark"),
+        ("[composer, main.py]", "training"),
         ("[nvidia-smi]", "smoke"),
         ("[bash, -c, 'nvidia-smi && ls /dev/nvidia*']", "smoke"),
         ("[/cuda-samples/vectorAdd]", "smoke"),
@@ -116,6 +118,7 @@ def test_by_name_where_nothing_else_tells(name: str, kind: str, expected: str) -
 
 def test_a_benchmark_by_name_runs_a_training_program() -> None:
     assert purpose("[torchrun, train.py]", name="llama-benchmark") == "benchmark"
+    assert purpose("[torchrun, train.py]", name="llama-nsight") == "benchmark"
 
 
 @pytest.mark.parametrize(

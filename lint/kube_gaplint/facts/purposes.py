@@ -135,7 +135,6 @@ PROGRAMS: tuple[Program, ...] = (
     Program("litgpt", "training", ("pretrain", "finetune", "finetune_full", "finetune_lora")),
     Program("trl", "training", ("sft", "dpo", "grpo", "kto", "rloo", "reward")),
     Program("nemo", "training", ("llm",)),
-    Program("composer", "training"),
     Program("maxtext.train", "training"),
     Program("verl.trainer*", "training"),
     Program("openrlhf.cli.train*", "training"),
@@ -167,6 +166,7 @@ LAUNCHERS: tuple[Program, ...] = (
     Program("accelerate.commands.launch", "training"),
     Program("horovodrun", "training"),
     Program("colossalai", "training", ("run",)),
+    Program("composer", "training"),
     Program("ft_launcher", "training"),
     Program("hyperpodrun", "training"),
     Program("dlrover-run", "training"),
@@ -236,7 +236,7 @@ TRIAL_FOLDERS = frozenset({"bench", "benches", "benchmark", "benchmarks", "micro
 PROFILERS = frozenset({"nsys", "ncu", "rocprof", "rocprofv2", "rocprofv3", "dlprof", "py-spy", "scalene"})
 
 # Words of a workload's name that make it a measurement, whatever program it runs.
-BENCHMARK_NAMES = frozenset({"bench", "benchmark", "benchmarks", "benchmarking", "ubench"})
+BENCHMARK_NAMES = frozenset({"bench", "benchmark", "benchmarks", "benchmarking", "ubench", "nsight", "nsys"})
 
 # Words of scripts that prepare, convert or look at something: whatever else stands in the name, they do not train.
 CHORES = frozenset({
