@@ -148,8 +148,9 @@ WHOLE_BY_PRODUCT = re.compile(r"(nvidia-)?gb[23]00(-\w+)*")
 
 @lru_cache(maxsize=1024)
 def devices_of(name: str) -> int | None:
-    """How many accelerators a machine type carries; None for a name that is not known."""
-    text = name.strip().lower()
+    """How many accelerators a machine type carries; None for a name that is not known. SageMaker's names are those of
+    EC2 behind `ml.`."""
+    text = name.strip().lower().removeprefix("ml.")
     if len(text) > 100:
         return None
     for pattern, count in _FIXED:

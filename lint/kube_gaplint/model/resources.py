@@ -80,11 +80,15 @@ class Asked:
 
 
 def asked(workload: Workload, profile: Profile) -> list[Asked]:
-    """The containers of a training job that have a known number of accelerators."""
+    """The containers of a training job that have a known number of accelerators. A server beside the training (that
+    of rollouts, say) is left out."""
     if not workload.trains or workload.batch is not None:
         return []
+    training = {id(process.container) for process in workload.processes}
     found = []
     for role, container in workload.containers():
+        if id(container) not in training and any(id(other) in training for other in role.pod.containers):
+            continue
         count = container.accelerator_count
         if isinstance(count, Set) and count.value > 0:
             missing = tuple(name for name in WORDS if isinstance(request(name, container, role.pod, workload), Absent))
