@@ -21,6 +21,16 @@ AGENTS = frozenset({
 COMPARABLE_VENDORS = frozenset({"nvidia", "amd", "habana"})
 """One process takes one device of these; a Neuron device has several cores."""
 
+SLURM_GPU = "gres/gpu"
+"""What Slurm calls them all."""
+
+PROCESSES_BY_FIELD = {
+    "PyTorchJob": "spec.nprocPerNode",
+    "HyperPodPyTorchJob": "spec.nprocPerNode",
+    "TrainJob": "spec.trainer.numProcPerNode",
+}
+"""Fields by which an operator is told the processes of a node."""
+
 MOST_ROLES = 8
 """Roles of a workload whose sums are tried as the size of a gang."""
 
@@ -80,8 +90,10 @@ def _devices(container: Container) -> Set[int] | None:
     count = container.accelerator_count
     if not isinstance(count, Set) or count.value < 1:
         return None
-    whole = all(one.vendor in COMPARABLE_VENDORS and not one.partial for one in container.accelerators)
-    return count if whole else None
+    for one in container.accelerators:
+        if one.partial or (one.vendor not in COMPARABLE_VENDORS and one.resource != SLURM_GPU):
+            return None
+    return count
 
 
 def _told(setting: Setting[int] | None) -> Set[int] | None:
@@ -96,28 +108,49 @@ def _processes(process: TrainingProcess) -> Iterator[Mismatch]:
     agent, devices = _agent(process), _devices(process.container)
     if devices is None or _sees_fewer(process):
         return
-    told = _told(agent.processes_per_node) if agent is not None else _told(_extra(process, "devices"))
-    if told is None or told.value < 1 or told.value == devices.value:
+    for who, told in _told_processes(process, agent):
+        if told is None or told.value < 1 or told.value == devices.value:
+            continue
+        left = devices.value - told.value
+        yield Mismatch(
+            f"processes:{told.value}:{devices.value}",
+            f"{who} starts {_count(told.value, 'process', 'processes')} in a container with "
+            f"{_count(devices.value, 'accelerator')}",
+            f"{_count(-left, 'process', 'processes')} of each pod find no device, and the job fails at its start"
+            if left < 0
+            else f"{_count(left, 'accelerator')} of each pod stay idle",
+            told.origin,
+            devices.origin,
+            _count(devices.value, "accelerator"),
+        )
         return
-    who = agent.kind if agent is not None else process.program.rsplit("/", 1)[-1]
-    more = told.value > devices.value
-    yield Mismatch(
-        f"processes:{told.value}:{devices.value}",
-        f"{who} starts {_count(told.value, 'process', 'processes')} in a container with "
-        f"{_count(devices.value, 'accelerator')}",
-        f"{told.value - devices.value} of them find no device, and the job fails at its start"
-        if more
-        else f"{_count(devices.value - told.value, 'accelerator')} of each pod stay idle",
-        told.origin,
-        devices.origin,
-        _count(devices.value, "accelerator"),
-    )
+
+
+def _told_processes(process: TrainingProcess, agent: Launcher | None) -> Iterator[tuple[str, Set[int] | None]]:
+    """Who is told how many processes a node has: the launcher, the operator, the framework itself."""
+    workload = process.workload
+    told = None if agent is None else _told(agent.processes_per_node)
+    field = PROCESSES_BY_FIELD.get(workload.subject.kind)
+    if agent is not None and told is not None and told.origin.written:
+        yield agent.kind, told
+    elif field is not None:
+        yield f"{field.rpartition('.')[2]}: the operator", _told(as_integer(workload.fields[field]))
+    if agent is not None:
+        yield agent.kind, told
+    yield process.program.rsplit("/", 1)[-1], _told(_extra(process, "devices"))
 
 
 def _sees_fewer(process: TrainingProcess) -> bool:
     """Some devices are kept from the processes, or for another program beside them (a generator of rollouts)."""
-    if "CUDA_VISIBLE_DEVICES" in process.environment or "HIP_VISIBLE_DEVICES" in process.environment:
-        return True
+    for name in ("CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES"):
+        chosen = process.environment.variables.get(name)
+        if (
+            chosen is not None
+            and not isinstance(chosen, Absent)
+            and chosen.origin is not None
+            and chosen.origin.written
+        ):
+            return True
     names = [occurrence.name.lower() for occurrence in process.options.occurrences]
     beside = ("vllm", "sglang", "rollout", "judge", "reward-num-gpus")
     if any(part in name for name in names for part in beside):
@@ -131,35 +164,36 @@ def _sees_fewer(process: TrainingProcess) -> bool:
 def _nodes(process: TrainingProcess) -> Iterator[Mismatch]:
     workload = process.workload
     agent = _agent(process)
-    told = _told(agent.nodes) if agent is not None else _told(_extra(process, "nodes"))
-    if told is None or told.value < 1 or not _fixed(process):
+    if not _fixed(process) or not isinstance(workload.nodes, Set):
         return
-    name = "the number of nodes" if agent is None else f"{agent.kind}'s number of nodes"
+    told_nodes = [(f"{agent.kind}'s number of nodes", _told(agent.nodes))] if agent is not None else []
+    told_nodes.append(("the framework's number of nodes", _told(_extra(process, "nodes"))))
+    sizes, one = gang_sizes(process), "pod"
+    where = workload.nodes.origin
     if workload.batch is not None:
         step = process.launcher("srun")
-        nodes = workload.nodes if step is None or isinstance(step.nodes, Absent) else step.nodes
-        if step is None and agent is not None:
+        if step is None:
             return  # it runs on the first node alone, or is started on the others in a way that is not seen
-        sizes = {nodes.value} if isinstance(nodes, Set) else set()
-        pods, where = "nodes", nodes.origin
-    else:
-        sizes = gang_sizes(process)
-        pods, where = "pods", workload.nodes.origin
-    if not sizes or told.value in sizes or not isinstance(workload.nodes, Set):
+        nodes = workload.nodes if isinstance(step.nodes, Absent) else step.nodes
+        sizes, one = ({nodes.value} if isinstance(nodes, Set) else set()), "node"
+        where = nodes.origin or where
+    for name, told in told_nodes:
+        if told is None or told.value < 1 or not sizes or told.value in sizes:
+            continue
+        if told.value == 1 and not workload.subject.api_version.startswith("kubeflow.org/"):
+            continue  # every pod may train by itself
+        total = max(sizes)
+        yield Mismatch(
+            f"nodes:{told.value}:{total}",
+            f"{name} is {told.value}, but {_count(total, one)} take{'s' if total == 1 else ''} part",
+            f"the rendezvous waits for {told.value - total} more, and fails when its time is up"
+            if told.value > total
+            else f"{_count(total - told.value, one)} cannot join, and hold GPUs for nothing",
+            told.origin,
+            where,
+            _count(total, one),
+        )
         return
-    total = max(sizes)
-    if told.value == 1 and not workload.subject.api_version.startswith("kubeflow.org/"):
-        return  # every pod may train by itself
-    yield Mismatch(
-        f"nodes:{told.value}:{total}",
-        f"{name} is {told.value}, but {_count(total, pods[:-1])} take{'s' if total == 1 else ''} part",
-        f"the rendezvous waits for {told.value - total} more, and fails when its time is up"
-        if told.value > total
-        else f"{_count(total - told.value, pods[:-1])} cannot join, and hold GPUs for nothing",
-        told.origin,
-        where or workload.origin,
-        _count(total, pods[:-1]),
-    )
 
 
 def _fixed(process: TrainingProcess) -> bool:
@@ -225,10 +259,10 @@ def _slots(process: TrainingProcess) -> Iterator[Mismatch]:
     count = None if launcher is None else as_integer(launcher.options.get("np", "n", "num-proc"))
     if launcher is None or not isinstance(count, Set) or not isinstance(workload.nodes, Set) or inner:
         return
-    if not written or not _fixed(process) or _placed_by_hand(launcher):
+    if not _fixed(process) or _placed_by_hand(launcher):
         return
     total = workload.nodes.value * slots.value
-    if count.value == total:
+    if count.value == total or (not written and not _slots_are_kept(process, launcher, count.value, total)):
         return
     yield Mismatch(
         f"np:{count.value}:{total}",
@@ -241,6 +275,19 @@ def _slots(process: TrainingProcess) -> Iterator[Mismatch]:
         slots.origin,
         f"{_count(slots.value, 'slot')} a worker",
     )
+
+
+def _slots_are_kept(process: TrainingProcess, launcher: Launcher, count: int, total: int) -> bool:
+    """Whether the operator's default of one slot a worker surely stops a run: Open MPI does not start more processes
+    than there are slots, unless it is told to."""
+    implementation = process.workload.fields["spec.mpiImplementation"]
+    if (
+        launcher.kind != "mpirun"
+        or count <= total
+        or not (isinstance(implementation, Set) and implementation.value == "OpenMPI")
+    ):
+        return False
+    return not any(name.startswith(("OMPI_MCA_", "PRTE_MCA_")) for name in process.environment)
 
 
 def _placed_by_hand(launcher: Launcher) -> bool:
@@ -309,10 +356,10 @@ def _extra(process: TrainingProcess, key: str) -> Setting[int] | None:
 
 
 def _world(process: TrainingProcess) -> Set[int] | None:
-    """All processes of the run, by an agent's numbers; None where one of them is not known."""
+    """All processes of the run, by an agent's numbers or srun's tasks; None where one of them is not known."""
     agent = _agent(process)
     if agent is None:
-        return None
+        return _tasks(process)
     nodes: Setting[int] = agent.nodes
     if not isinstance(nodes, Set) or nodes.origin.via == "default":
         nodes = process.workload.nodes
@@ -325,6 +372,16 @@ def _world(process: TrainingProcess) -> Set[int] | None:
         return None
     origin = each.origin if agent.kind != "accelerate" else agent.origin
     return Set(nodes.value * each.value, origin)
+
+
+def _tasks(process: TrainingProcess) -> Set[int] | None:
+    """The tasks of a step that starts the program itself."""
+    if [launcher.kind for launcher in process.launchers if launcher.kind != "python"] != ["srun"]:
+        return None
+    step = process.launchers[0]
+    if not isinstance(step.nodes, Set) or not isinstance(step.processes_per_node, Set):
+        return None
+    return Set(step.nodes.value * step.processes_per_node.value, step.processes_per_node.origin)
 
 
 def _count(number: int, one: str, many: str = "") -> str:
