@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import combinations
 
-from kube_gaplint.model.setting import Absent, Origin, Set, Setting
+from kube_gaplint.model.setting import Absent, Origin, Set, Setting, Unknown
 from kube_gaplint.model.training import Launcher, TrainingProcess
 from kube_gaplint.model.units import as_integer
 from kube_gaplint.model.workload import Container
@@ -142,15 +142,11 @@ def _told_processes(process: TrainingProcess, agent: Launcher | None) -> Iterato
 
 def _sees_fewer(process: TrainingProcess) -> bool:
     """Some devices are kept from the processes, or for another program beside them (a generator of rollouts)."""
+    batch = process.workload.batch is not None
     for name in ("CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES"):
         chosen = process.environment.variables.get(name)
-        if (
-            chosen is not None
-            and not isinstance(chosen, Absent)
-            and chosen.origin is not None
-            and chosen.origin.written
-        ):
-            return True
+        if isinstance(chosen, Set) or (isinstance(chosen, Unknown) and not batch):
+            return True  # in a batch job Slurm sets it for every step
     names = [occurrence.name.lower() for occurrence in process.options.occurrences]
     beside = ("vllm", "sglang", "rollout", "judge", "reward-num-gpus")
     if any(part in name for name in names for part in beside):
