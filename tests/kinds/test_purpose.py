@@ -51,6 +51,7 @@ def purpose(
         ("[python, tf_cnn_benchmarks.py]", "benchmark"),
         ("[torchrun, bench_allreduce.py]", "benchmark"),
         ("[composer, benchmark.py]", "benchmark"),
+        ("[torchrun, torch-distributed-gpu-test.py]", "smoke"),
         ("[composer, main.py]", "training"),
         ("[nvidia-smi]", "smoke"),
         ("[bash, -c, 'nvidia-smi && ls /dev/nvidia*']", "smoke"),

@@ -223,6 +223,7 @@ EVALUATION_SWITCHES = frozenset({"eval-only", "skip-train", "evaluate-only"})
 TRIAL_SCRIPTS = (
     "test_*.py",
     "*_test.py",
+    "*-test.py",
     "gpu-test*",
     "gpu_test*",
     "test-gpu*",

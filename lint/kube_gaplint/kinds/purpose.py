@@ -199,7 +199,8 @@ def _trial(process: TrainingProcess) -> _Hint | None:
     if trial_folder and purposes.script(name) != "training":
         return _Hint("benchmark", f"it runs {process.program}", 4)
     if any(fnmatchcase(name.lower(), pattern) for pattern in purposes.TRIAL_SCRIPTS):
-        return _Hint("smoke", f"it runs {name}", 4)
+        measures = purposes.script(name) == "benchmark"
+        return _Hint("benchmark" if measures else "smoke", f"it runs {name}", 4)
     return None
 
 
@@ -253,7 +254,7 @@ def _decide(hints: list[_Hint]) -> _Hint | None:
         for meaning in order:
             hint = next((hint for hint in (strong or found) if hint.meaning == meaning), None)
             if hint is not None:
-                if meaning == "smoke" and any(other.strength == 2 for other in hints):
+                if meaning == "smoke" and strength < 4 and any(other.strength == 2 for other in hints):
                     break
                 return hint
     return None
