@@ -110,6 +110,15 @@ def test_names_that_miss_their_pod(tmp_path: Path, pod: str, host: str, trouble:
     assert trouble in found
 
 
+def test_a_stranger_is_wrong_where_all_ranks_are_pods_of_the_job(tmp_path: Path) -> None:
+    whole = "[torchrun, --nnodes=4, --master-addr=other-0.ranks, train.py]"
+    part = "[torchrun, --nnodes=5, --master-addr=other-0.ranks, train.py]"
+    found = misses(indexed(tmp_path, pod="subdomain: ranks", command=whole), "other-0.ranks")
+    assert found == "no pod of the job is called other-0; the first is gpt-0"
+    assert misses(indexed(tmp_path, pod="subdomain: ranks", command=part), "other-0.ranks") == ""
+    assert misses(indexed(tmp_path, pod="subdomain: ranks", command=whole), "store.tools") == ""
+
+
 @pytest.mark.parametrize(("pod", "expected"), [
     ("", False), ("hostNetwork: true", True), ("hostNetwork: false", False), ('hostNetwork: "${H}"', None),
 ])  # fmt: skip

@@ -385,10 +385,10 @@ ON_PURPOSE = frozenset(
     {
         "notebook", "jupyter", "interactive", "dev", "develop", "development", "devbox", "devel", "debug", "debugging",
         "debugger", "workspace", "shell", "sandbox", "playground", "test", "tests", "testing", "tester", "ssh", "sshd",
-        "bastion", "toolbox", "nccl", "rccl", "benchmark",
+        "bastion", "toolbox", "nccl", "rccl", "benchmark", "inference", "infer", "serving", "eval", "evaluation",
     }
 )  # fmt: skip
-"""Words of names, images and labels by which somebody says that a container waits for people, not for work."""
+"""Words of names, images and labels by which somebody says what a container that only waits is there for."""
 
 
 def words_of(name: str) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from kube_gaplint.model.rendezvous import holds_all_ranks
 from kube_gaplint.model.setting import Absent, Set, Setting
 from kube_gaplint.model.workload import Role, Workload
 
@@ -42,6 +43,8 @@ def pod_names(workload: Workload) -> Iterator[PodNames]:
 def _of_role(workload: Workload, role: Role, name: str) -> PodNames | None:
     kind, group = workload.subject.kind, workload.subject.api_version.partition("/")[0]
     origin = workload.origin
+    if not isinstance(role.pod.fields.get("hostname", Absent(origin)), Absent):
+        return None  # a name of its own
     if kind == "Job" and group == "batch":
         mode = role.fields.get("completionMode")
         if not isinstance(mode, Set) or mode.value != "Indexed":
@@ -72,7 +75,7 @@ def misses(workload: Workload, host: str) -> str:
         return ""
     own = next((one for one in names if one.pattern.fullmatch(first)), None)
     if own is None:
-        return _stranger(names, first, rest[0])
+        return _stranger(workload, names, first, rest[0])
     if isinstance(own.domain, Absent):
         return "the pods have no subdomain, so that no name leads to one of them"
     if not isinstance(own.domain, Set):
@@ -85,10 +88,13 @@ def misses(workload: Workload, host: str) -> str:
     return ""
 
 
-def _stranger(names: list[PodNames], first: str, domain: str) -> str:
-    """A name in the job's own domain that none of its pods has."""
-    for one in names:
-        if one.own_domain and isinstance(one.domain, Set) and one.domain.value == domain:
-            known = " or ".join(sorted({other.shown for other in names}))
-            return f"no pod of the job is called {first}; the first is {known}"
-    return ""
+_OF_A_POD = re.compile(r"[a-z][a-z0-9-]*-\d+")
+
+
+def _stranger(workload: Workload, names: list[PodNames], first: str, domain: str) -> str:
+    """A name that is meant for a pod and that no pod of the job has: in the job's own domain, or, where all ranks are
+    pods of the job, anywhere."""
+    in_domain = any(one.own_domain and isinstance(one.domain, Set) and one.domain.value == domain for one in names)
+    if not in_domain and not (_OF_A_POD.fullmatch(first) and holds_all_ranks(workload)):
+        return ""
+    return f"no pod of the job is called {first}; the first is {' or '.join(sorted({one.shown for one in names}))}"

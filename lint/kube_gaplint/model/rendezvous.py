@@ -60,7 +60,7 @@ COUPLED_KINDS = frozenset(
 """Kinds whose pods exist to compute together."""
 
 MEETING_VARIABLES = ("MASTER_ADDR", "JAX_COORDINATOR_ADDRESS", "COORDINATOR_ADDRESS", "TF_CONFIG", "MPI_HOST")
-"""Variables by which the processes of several pods find one another."""
+"""Variables by which the processes of several pods find one another; Volcano's svc plugin gives lists of hosts."""
 
 
 def computes_together(workload: Workload) -> bool | None:
@@ -73,10 +73,11 @@ def computes_together(workload: Workload) -> bool | None:
         return False
     if workload.subject.kind in COUPLED_KINDS:
         return True
-    if any(one in ("static", "dynamic", "remote") for one in met):
+    if any(one in ("static", "dynamic", "remote") for one in met) or sum(role.trains for role in workload.roles) > 1:
         return True
-    given = (container.environment for _, container in workload.containers())
-    return True if any(name in environment for environment in given for name in MEETING_VARIABLES) else None
+    names = {name for _, container in workload.containers() for name in container.environment}
+    listed = any(name.startswith("VC_") and name.endswith("_HOSTS") for name in names)
+    return True if listed or not names.isdisjoint(MEETING_VARIABLES) else None
 
 
 def may_shrink(workload: Workload) -> bool:
@@ -141,3 +142,21 @@ def _names(role: Role) -> Iterator[str]:
 def _is_part(name: str, host: str) -> bool:
     """`node` is a part of `gpt-node-0-0.gpt`, and `w` is none of `www.example.com`."""
     return bool(name) and re.search(rf"(?:^|[-.]){re.escape(name.lower())}(?:$|[-.])", host) is not None
+
+
+def holds_all_ranks(workload: Workload) -> bool:
+    """Whether every rank is surely in a pod of the workload itself: it has as many pods as its launcher wants nodes,
+    or as its world has members."""
+    if not isinstance(workload.nodes, Set):
+        return False
+    sizes = {workload.nodes.value}
+    if isinstance(workload.accelerators, Set):
+        sizes.add(workload.accelerators.value)
+    for process in workload.processes:
+        for launcher in process.launchers:
+            if isinstance(launcher.nodes, Set):
+                return launcher.nodes.value == workload.nodes.value
+        world = process.environment.get("WORLD_SIZE")
+        if isinstance(world, Set) and world.value.isdecimal() and len(world.value) < 9:
+            return int(world.value) in sizes
+    return False

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from kube_gaplint.facts.interfaces import on_hosts_alone, read_interfaces
 from kube_gaplint.findings import Fix, Gap, Related, Severity
 from kube_gaplint.model.network import has_further_networks, on_host_network
+from kube_gaplint.model.rendezvous import spans_pods
 from kube_gaplint.model.setting import Set
 from kube_gaplint.model.variables import GivenVariable, in_force
 from kube_gaplint.model.workload import Pod, Workload
@@ -83,7 +84,7 @@ def check(workload: Workload, _context: Context) -> Iterator[Gap]:
     - https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/env.html#nccl-socket-ifname
     - https://github.com/marin-community/marin/issues/6940
     """
-    if not workload.trains or workload.batch is not None or workload.alone:
+    if not workload.trains or workload.batch is not None or (workload.alone and not spans_pods(workload)):
         return
     for given in in_force(workload):
         if given.name not in _NAMES or not isinstance(given.value, Set):

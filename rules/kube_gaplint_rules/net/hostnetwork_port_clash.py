@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from kube_gaplint.findings import Fix, Gap, Related, Severity
 from kube_gaplint.model.budget import several_pods
@@ -15,12 +15,20 @@ from kube_gaplint.model.workload import Role, Workload
 from kube_gaplint.rule import Context, rule
 
 _VARIABLES = ("MASTER_PORT", "PET_MASTER_PORT")
-_SSH = 22
+
+
+_CLASHES = {
+    "declared": "the scheduler lets one such pod on a node: the rest stays Pending beside free GPUs",
+    "rank 0": "a second job whose rank 0 comes to the same node cannot bind the port, or its ranks join this job's",
+    "each": "the second pod on a node cannot bind the port",
+}
 
 
 class _Port(NamedTuple):
-    number: str
-    declared: bool
+    """A port, and who takes it: every pod ("declared" to the scheduler or not: "each"), or the one of rank 0."""
+
+    name: str
+    taken_by: Literal["declared", "each", "rank 0"]
     origin: Origin
 
 
@@ -106,15 +114,14 @@ def check(workload: Workload, context: Context) -> Iterator[Gap]:
         port = None if takes_whole_node(pod, context.profile) else _fixed_port(workload, role)
         if port is None:
             continue
+        who = "the pod of rank 0" if port.taken_by == "rank 0" else "each pod"
         gpus = "1 GPU" if count.value == 1 else f"{count.value} GPUs"
         yield Gap(
             pod.fields["hostNetwork"].origin or pod.origin,
-            f"pods of {gpus} use port {port.number} of their node, and nothing keeps two of them apart",
-            "the scheduler lets one such pod on a node: the rest stays Pending beside free GPUs"
-            if port.declared
-            else "the second pod on a node cannot bind the port, or meets the wrong job",
+            f"{who} of {gpus} takes {port.name} of its node, which others share: nothing keeps them apart",
+            _CLASHES[port.taken_by],
             detail="port",
-            related=(Related(port.origin, f"port {port.number}"),),
+            related=(Related(port.origin, port.name),),
             fix=Fix("give up hostNetwork, take whole nodes, or add anti-affinity over kubernetes.io/hostname"),
         )
 
@@ -124,15 +131,15 @@ def _fixed_port(workload: Workload, role: Role) -> _Port | None:
     for container in role.pod.containers:
         for port in ports(container):
             if isinstance(port.host, Set):
-                return _Port(str(port.host.value), True, port.origin)
+                return _Port(f"port {port.host.value}", "declared", port.origin)
     for given in in_force(workload):
         if given.name in _VARIABLES and isinstance(given.value, Set) and given.container in role.pod.containers:
-            return _Port(given.value.value, False, given.origin)
+            return _Port(f"port {given.value.value}", "rank 0", given.origin)
     for process in workload.processes:
         for launcher in process.launchers:
             value = launcher.options.get("master-port")
             if process.role is role and isinstance(value, Set):
-                return _Port(value.value, False, value.origin)
+                return _Port(f"port {value.value}", "rank 0", value.origin)
     if workload.subject.kind == "MPIJob" and role.name == "Worker":
-        return _Port(str(_SSH), False, role.origin)
+        return _Port("the ssh port", "each", role.origin)
     return None

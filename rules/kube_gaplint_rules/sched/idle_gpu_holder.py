@@ -24,8 +24,9 @@ def check(workload: Workload, _context: Context) -> Iterator[Gap]:
 
     ## What it flags
     A container with GPUs that runs nothing but `sleep infinity`, `tail -f /dev/null` or a loop of naps. Workers of an
-    MPIJob and whatever runs an ssh server wait for their launcher; names, images and labels that speak of notebooks,
-    development, debugging or tests say that somebody works there. Both are left alone.
+    MPIJob and whatever runs an ssh server wait for their launcher; a terminal (`tty`), and names, images and labels
+    that speak of notebooks, development, debugging, tests or inference say that somebody works there. Both are left
+    alone.
 
     ## Why it hurts
     The GPUs count as used, so that other jobs queue and autoscalers keep the nodes. A study at Microsoft of 400 jobs
@@ -94,7 +95,10 @@ def check(workload: Workload, _context: Context) -> Iterator[Gap]:
 
 
 def _on_purpose(workload: Workload, role: Role, container: Container) -> bool:
-    """Its names, its image or its labels say that somebody is to work in it."""
+    """A terminal, its names, its image or its labels say that somebody is to work in it."""
+    tty = container.fields.get("tty")
+    if isinstance(tty, Set) and tty.value == "true":
+        return True
     texts = [workload.subject.name, role.name, container.name]
     if isinstance(container.image, Set):
         texts.append(container.image.value)

@@ -6,7 +6,7 @@ from kube_gaplint.findings import Fix, Gap, Severity
 from kube_gaplint.model.budget import several_pods
 from kube_gaplint.model.fields import Fields
 from kube_gaplint.model.rendezvous import computes_together, may_shrink
-from kube_gaplint.model.scale import idle_cost, node_count, size
+from kube_gaplint.model.scale import gpu_count, idle_cost, node_count
 from kube_gaplint.model.setting import Origin, Set
 from kube_gaplint.model.units import as_integer
 from kube_gaplint.model.workload import Workload
@@ -93,11 +93,18 @@ def check(workload: Workload, _context: Context) -> Iterator[Gap]:
     pods = node_count(workload)
     yield Gap(
         _place(workload),
-        f"nothing starts {size(workload)} all together or not at all: no queue, no pod group, no gang scheduler",
+        f"nothing starts {_pods(workload)} all together or not at all: no queue, no pod group, no gang scheduler",
         _cost(workload, pods),
         detail="gang",
         fix=Fix("give it a queue (label kueue.x-k8s.io/queue-name) or a gang scheduler with a PodGroup"),
     )
+
+
+def _pods(workload: Workload) -> str:
+    pods, gpus = node_count(workload), gpu_count(workload)
+    if pods is None:
+        return "the job's pods"
+    return f"its {pods:,} pods" if gpus is None else f"its {pods:,} pods with {gpus:,} GPUs"
 
 
 def _runs_with_one(workload: Workload) -> bool:
