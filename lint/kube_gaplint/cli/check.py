@@ -258,8 +258,8 @@ def command(
         from kube_gaplint.cli import fixing
 
         if diff:
-            return FOUND if fixing.show(report, unsafe=unsafe_fixes, quiet=quiet, color=color) else 0
-        if fixing.make(report, unsafe=unsafe_fixes, quiet=quiet):
+            return FOUND if fixing.show(report, request, unsafe=unsafe_fixes, quiet=quiet, color=color) else 0
+        if fixing.make(report, request, unsafe=unsafe_fixes, quiet=quiet):
             report = lint(request)
     options = RenderOptions(
         width=console.width(),

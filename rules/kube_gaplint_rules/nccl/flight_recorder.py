@@ -171,19 +171,24 @@ def _gap(
 
 
 def _fix(process: TrainingProcess, torch: Release) -> Fix:
+    """In a pod nothing is changed without a volume that outlives it: the dump would be lost, which is a gap as well."""
     environment = process.environment
     changes: list[Change] = []
+    mount = next((path for path, _ in durable_mounts(process.container, process.role.pod)), "")
+    name = names_read(PREFIX, torch)[0]
+    if not mount and process.workload.batch is None:
+        return Fix(f"record collectives, and let {name} point to a volume that outlives the pod")
     buffer = environment.get(*names_read(BUFFER, torch))
     if (not isinstance(buffer, Set) and torch < ON_BY_DEFAULT) or (isinstance(buffer, Set) and stoi(buffer.value) == 0):
         changes.extend(give(process, names_read(BUFFER, torch)[0], str(RECORDER_BUFFER_SUGGESTED)))
         row = defaults(torch)
         if row is not None and not row.dump_on_timeout and isinstance(environment.get(DUMP), Absent):
             changes.extend(give(process, DUMP, "1"))
-    mount = next((path for path, _ in durable_mounts(process.container, process.role.pod)), "")
-    name = names_read(PREFIX, torch)[0]
     if not mount:
         return Fix(
-            f"record collectives, and let {name} point to a volume that outlives the pod", tuple(changes), safe=True
+            f"record collectives, and let {name} point to a file system that outlives the job",
+            tuple(changes),
+            safe=True,
         )
     if not isinstance(environment.get(*names_read(PREFIX, torch)), Set) or not changes:
         changes.extend(give(process, name, f"{mount.rstrip('/')}/{FILE}"))

@@ -1,0 +1,168 @@
+"""Fixes are judged before they are made: what they answer is gone, nothing new is there, and a second run rests."""
+
+from __future__ import annotations
+
+import json
+import random
+import shutil
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from fixture_files import fixtures
+from kube_gaplint.cli.app import run
+from kube_gaplint.engine import Request, lint
+from kube_gaplint.findings import Finding, Severity
+from kube_gaplint.text.comments import comments
+from kube_gaplint.text.compose import compose
+from kube_gaplint.text.source import Source
+
+Captured = pytest.CaptureFixture[str]
+SINGLE_FILES = [path for path in fixtures("fires") if path.is_file() and not path.parent.name.startswith("GAP")]
+
+
+def found(path: Path) -> list[Finding]:
+    return lint(Request((str(path),), min_severity=Severity.INFO)).findings
+
+
+def counted(findings: list[Finding]) -> Counter[tuple[str, ...]]:
+    return Counter((f.code, f.subject.kind, f.subject.namespace, f.subject.name) for f in findings if not f.suppressed)
+
+
+def fixed(path: Path, *options: str) -> None:
+    assert run([str(path), "--fix", "--min-severity", "info", "--fail-on", "never", "--quiet", *options]) == 0
+
+
+def comment_texts(path: Path) -> list[str]:
+    """Comments on lines of their own: a removed entry may take the one on its line with it."""
+    source = Source("x", path.read_text())
+    return [comment.text for comment in comments(source, compose(source).documents) if comment.own_line]
+
+
+@settings(deadline=None, max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(st.sampled_from(SINGLE_FILES), min_size=1, max_size=3), st.booleans(), st.booleans(), st.randoms())
+def test_on_documents_of_several_fixtures(
+    tmp_path: Path, capsys: Captured, chosen: list[Path], unsafe: bool, crlf: bool, chance: random.Random
+) -> None:
+    """Manifests put together by chance, with either line end: no finding is added, and a second run changes nothing."""
+    options = ["--unsafe-fixes"] if unsafe else []
+    manifests = [path for path in chosen if path.suffix == ".yaml"]
+    scripts = [path for path in chosen if path.suffix != ".yaml"]
+    chance.shuffle(manifests)
+    target = tmp_path / "all"
+    shutil.rmtree(target, ignore_errors=True)
+    target.mkdir()
+    text = "\n---\n".join(path.read_text() for path in manifests)
+    if text:
+        (target / "all.yaml").write_bytes((text.replace("\n", "\r\n") if crlf else text).encode())
+    for script in scripts[:1]:
+        (target / script.name).write_bytes(script.read_bytes())
+    before, remarks = found(target), {path: comment_texts(path) for path in target.glob("*.yaml")}
+    fixed(target, *options)
+    assert not counted(found(target)) - counted(before)
+    for path in target.iterdir():
+        data = path.read_bytes()
+        if crlf and path.suffix == ".yaml":
+            assert b"\n" not in data.replace(b"\r\n", b"")
+        if path in remarks:
+            assert not Counter(remarks[path]) - Counter(comment_texts(path))
+    once = {path: path.read_bytes() for path in target.iterdir()}
+    fixed(target, *options)
+    assert {path: path.read_bytes() for path in target.iterdir()} == once
+    capsys.readouterr()
+    assert run([str(target), "--diff", "--min-severity", "info", "--quiet", *options]) == 0
+    assert capsys.readouterr().out == ""
+
+
+JOB: dict[str, Any] = {
+    "apiVersion": "kubeflow.org/v1",
+    "kind": "PyTorchJob",
+    "metadata": {"name": "gpt"},
+    "spec": {
+        "pytorchReplicaSpecs": {
+            "Worker": {
+                "replicas": 4,
+                "template": {
+                    "spec": {
+                        "containers": [
+                            {
+                                "name": "pytorch",
+                                "image": "pytorch/pytorch:2.5.1-cuda12.4-cudnn9-runtime",
+                                "command": ["torchrun", "train.py"],
+                                "env": [{"name": "NCCL_ASYNC_ERROR_HANDLING", "value": "1"}],
+                                "volumeMounts": [{"name": "out", "mountPath": "/out"}],
+                                "resources": {"limits": {"nvidia.com/gpu": 8}},
+                            }
+                        ],
+                        "volumes": [{"name": "out", "persistentVolumeClaim": {"claimName": "out"}}],
+                    }
+                },
+            }
+        }
+    },
+}
+
+
+def test_a_fix_that_brings_up_another_finding_is_dropped(tmp_path: Path, capsys: Captured) -> None:
+    """A bound for restarts that had none brings up the next question: which failures are worth one."""
+    target = tmp_path / "job.yaml"
+    target.write_text(json.dumps(JOB, indent=2))
+    before = counted(found(target))
+    assert ("RETRY006", "PyTorchJob", "", "gpt") in before
+    assert run([str(target), "--fix", "--unsafe-fixes", "--select", "RETRY006"]) == 1
+    assert "RETRY006 is not fixed: it would bring up RETRY009 (" in capsys.readouterr().err
+    assert json.loads(target.read_text()) == JOB
+    # Whoever ignores that rule gets the fix.
+    run([str(target), "--fix", "--unsafe-fixes", "--select", "RETRY006", "--ignore", "RETRY009"])
+    assert "RETRY006" not in {code for code, *_ in counted(found(target))}
+
+
+def test_fixes_that_meet_at_one_place_are_all_made(tmp_path: Path) -> None:
+    """One fix removes the last variable, another adds some behind it."""
+    target = tmp_path / "job.yaml"
+    target.write_text(json.dumps(JOB, indent=2))
+    fixed(target, "--unsafe-fixes")
+    container = json.loads(target.read_text())["spec"]["pytorchReplicaSpecs"]["Worker"]["template"]["spec"][
+        "containers"
+    ]
+    names = [entry["name"] for entry in container[0]["env"]]
+    assert "TORCH_NCCL_TRACE_BUFFER_SIZE" in names
+    assert len(names) == len(set(names))
+    left = counted(found(target))
+    assert not {"NCCL006", "NCCL009"} & {code for code, *_ in left}
+
+
+def test_diff_shows_what_fix_makes(tmp_path: Path, capsys: Captured) -> None:
+    target = tmp_path / "job.yaml"
+    target.write_text(json.dumps(JOB, indent=2))
+    assert run([str(target), "--diff", "--unsafe-fixes", "--min-severity", "info"]) == 1
+    patch = capsys.readouterr().out
+    before = target.read_text()
+    fixed(target, "--unsafe-fixes")
+    added = [line[1:] for line in patch.splitlines() if line.startswith("+") and not line.startswith("+++")]
+    kept = set(before.splitlines())
+    assert [line for line in target.read_text().splitlines() if line not in kept] == [
+        line for line in added if line not in kept
+    ]
+
+
+def test_only_what_is_shown_is_fixed(tmp_path: Path) -> None:
+    target = tmp_path / "job.yaml"
+    target.write_text(json.dumps(JOB, indent=2))
+    assert run([str(target), "--fix", "--select", "CKPT"]) in (0, 1)
+    assert json.loads(target.read_text()) == JOB
+
+
+def test_standard_input_is_judged_as_well(monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
+    import io
+    import sys
+
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(json.dumps(JOB, indent=2).encode())))
+    assert run(["-", "--diff", "--unsafe-fixes", "--min-severity", "info"]) == 1
+    captured = capsys.readouterr()
+    assert "TORCH_NCCL_TRACE_BUFFER_SIZE" in captured.out
+    assert "it would bring up RETRY009" in captured.err
