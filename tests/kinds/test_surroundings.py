@@ -39,11 +39,17 @@ CPU_POOL = (
     "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: cpu}\nspec: {template: {spec: {requirements: "
     "[{key: karpenter.k8s.aws/instance-family, operator: In, values: [m7i]}]}}}"
 )
+AWS_POOL = (
+    "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: gpu}\nspec: {template: {spec: {nodeClassRef: "
+    "{group: karpenter.k8s.aws, kind: EC2NodeClass, name: gpu}}}}"
+)
 CLASS = "apiVersion: karpenter.k8s.aws/v1\nkind: EC2NodeClass\nmetadata: {name: gpu}\nspec: {}"
 AKS = (
     "apiVersion: containerservice.azure.com/v1api20240901\nkind: ManagedClustersAgentPool\nmetadata: {name: a}\n"
     "spec: {enableAutoScaling: %s}"
 )
+SCALED = "nodeGroups: [{name: g, instanceType: p5.48xlarge, iam: {withAddonPolicies: {autoScaler: true}}}]"
+P5 = "nodeSelector: {node.kubernetes.io/instance-type: p5.48xlarge}"
 GKE_KEY = "cloud.google.com/gke-nodepool"
 CHOSEN = f"nodeSelector: {{{GKE_KEY}: h100}}"
 
@@ -82,6 +88,13 @@ def eksctl(more: str) -> str:
         ((POOL,), "", {"autoscaler": "none"}, {}),
         ((CPU_POOL,), "", {}, {}),
         ((CPU_POOL, CLASS), "", {}, {}),
+        ((AWS_POOL,), "nodeSelector: {oci.oraclecloud.com/fault-domain: FD-1}", {}, {}),
+        (
+            (AWS_POOL,),
+            P5,
+            {},
+            {"karpenter": "NodePool gpu"},
+        ),
         ((CLASS,), "", {}, {"karpenter": "EC2NodeClass gpu"}),
         (
             (POOL,),
@@ -106,12 +119,17 @@ def eksctl(more: str) -> str:
         ((eksctl("karpenter: {version: 1.3.3}"),), "", {}, {"karpenter": "ClusterConfig c"}),
         ((eksctl("autoModeConfig: {enabled: true}"),), "", {}, {"karpenter": "ClusterConfig c"}),
         ((eksctl("nodeGroups: [{name: g, minSize: 1, maxSize: 9}]"),), "", {}, {}),
+        ((eksctl(SCALED),), "", {}, {"cluster-autoscaler": "ClusterConfig c"}),
+        ((eksctl(""), eksctl(SCALED)), "", {}, {}),
+        ((eksctl(SCALED),), "nodeSelector: {node.kubernetes.io/instance-type: ml.p5.48xlarge}", {}, {}),
         (
-            (eksctl("nodeGroups: [{name: g, maxSize: 9, iam: {withAddonPolicies: {autoScaler: true}}}]"),),
-            "",
+            (eksctl(SCALED),),
+            P5,
             {},
             {"cluster-autoscaler": "ClusterConfig c"},
         ),
+        ((eksctl(SCALED),), "nodeSelector: {oci.oraclecloud.com/fault-domain: FD-1}", {}, {}),
+        ((eksctl(SCALED.replace("p5.48xlarge", "m7i.large")),), "", {}, {}),
         ((AKS % "true",), "", {}, {"cluster-autoscaler": "ManagedClustersAgentPool a"}),
         ((AKS % "false",), "", {}, {}),
     ],

@@ -27,6 +27,14 @@ AUTOSCALER_KINDS = (
     ("autoscaling.openshift.io", "MachineAutoscaler"), ("cloud.google.com", "ComputeClass"),
 )  # fmt: skip
 
+CLOUD_KEYS = (
+    ("cloud.google.com/", "gcp"), ("eks.amazonaws.com/", "aws"), ("alpha.eksctl.io/", "aws"),
+    ("karpenter.k8s.aws/", "aws"), ("sagemaker.amazonaws.com/", "hyperpod"), ("kubernetes.azure.com/", "azure"),
+    ("karpenter.azure.com/", "azure"), ("oci.oraclecloud.com/", "oci"), ("oke.oraclecloud.com/", "oci"),
+    ("qos.coreweave.cloud/", "coreweave"), ("node.coreweave.cloud/", "coreweave"),
+)  # fmt: skip
+"""Beginnings of labels and taints that one cloud's nodes have. SageMaker HyperPod's nodes belong to no pool of EKS."""
+
 POOL_KEYS = (
     "cloud.google.com/gke-nodepool", "eks.amazonaws.com/nodegroup", "alpha.eksctl.io/nodegroup-name",
     "kubernetes.azure.com/agentpool", "agentpool",
@@ -72,6 +80,11 @@ NODE_SETUP_KINDS = frozenset(
      "NodeClass", "EKSConfig", "EKSConfigTemplate", "RKE2ConfigTemplate", "KThreesConfigTemplate", "DaemonSet"}
 )  # fmt: skip
 RAISES_MEMLOCK = re.compile(r"LimitMEMLOCK\s*=\s*infinity|memlock[=\s:-]{1,10}(?:unlimited|infinity|-1\b)")
+
+
+def cloud_of(key: str) -> str:
+    """The cloud whose nodes have a label or taint; empty for one that any may have."""
+    return next((cloud for beginning, cloud in CLOUD_KEYS if key.startswith(beginning)), "")
 
 
 def matches(name: str, patterns: tuple[str, ...]) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from kube_gaplint.facts import surroundings as facts
+from kube_gaplint.facts.instances import machine
 from kube_gaplint.kinds.fields import Part
 from kube_gaplint.model.profile import Profile
 from kube_gaplint.model.setting import Set
@@ -16,17 +17,27 @@ if TYPE_CHECKING:
     from kube_gaplint.bundle.objects import KubeObject
 
 
+_CLOUDS = (
+    ("google", "gcp"), ("gcp", "gcp"), ("azure", "azure"), ("eksctl", "aws"), ("k8s.aws", "aws"), ("amazonaws", "aws"),
+)  # fmt: skip
+"""By part of an object's API group: the only cloud that it can be about."""
+
+
 def autoscalers_in(bundle: Bundle, profile: Profile) -> tuple[dict[Autoscaler, Evidence], set[str]]:
     """The first evidence of each autoscaler, and the names of node pools that surely keep their size.
 
-    A Karpenter pool that surely has no GPUs says nothing of GPU nodes.
+    A Karpenter pool that surely has no GPUs says nothing of GPU nodes, and neither does one of several clusters that
+    eksctl makes: which of them the jobs run in is not known.
     """
     found: dict[Autoscaler, Evidence] = {}
     fixed: set[str] = set()
+    clusters = bundle.by_kind("eksctl.io", "ClusterConfig")
     pools = [item for item in bundle.objects if (item.group, item.kind) in facts.KARPENTER_POOLS]
     for pool in pools:
         if _may_carry_gpus(pool, bundle, profile):
-            found.setdefault("karpenter", _evidence(pool, Part.of(pool.node)))
+            root = Part.of(pool.node)
+            node_class = root.text("spec", "template", "spec", "nodeClassRef", "group") or ""
+            found.setdefault("karpenter", _evidence(pool, root, node_class))
     for item in bundle.objects:
         key, root = (item.group, item.kind), Part.of(item.node)
         if key in facts.KARPENTER_KINDS and not pools:
@@ -37,7 +48,7 @@ def autoscalers_in(bundle: Bundle, profile: Profile) -> tuple[dict[Autoscaler, E
             for name, part in _controllers(root):
                 found.setdefault(name, _evidence(item, part))
         elif key == ("eksctl.io", "ClusterConfig"):
-            for name, part in _of_eksctl(root):
+            for name, part in _of_eksctl(root) if len(clusters) == 1 else ():
                 found.setdefault(name, _evidence(item, part))
             fixed |= {group.text("name") or "" for group in _node_groups(root) if _keeps_size(group)}
         else:
@@ -49,8 +60,10 @@ def autoscalers_in(bundle: Bundle, profile: Profile) -> tuple[dict[Autoscaler, E
     return found, fixed - {""}
 
 
-def _evidence(item: KubeObject, part: Part) -> Evidence:
-    return Evidence(f"{item.kind} {item.name}".strip(), part.origin)
+def _evidence(item: KubeObject, part: Part, group: str = "") -> Evidence:
+    """What an object shows, about the cloud of its own API group or of another one."""
+    cloud = next((cloud for sign, cloud in _CLOUDS if sign in (group or item.group)), "")
+    return Evidence(f"{item.kind} {item.name}".strip(), part.origin, cloud)
 
 
 def _may_carry_gpus(pool: KubeObject, bundle: Bundle, profile: Profile) -> bool:
@@ -82,7 +95,9 @@ def _of_eksctl(root: Part) -> Iterator[tuple[Autoscaler, Part]]:
         yield "karpenter", auto
     for group in _node_groups(root):
         allowed = group.at("iam", "withAddonPolicies", "autoScaler")
-        if _is_true(allowed) and not _keeps_size(group):
+        carries = machine(group.text("instanceType") or "")
+        bare = carries is not None and not carries.accelerator
+        if _is_true(allowed) and not _keeps_size(group) and not bare:
             yield "cluster-autoscaler", allowed
 
 
@@ -92,7 +107,7 @@ def _node_groups(root: Part) -> Iterator[Part]:
 
 
 def _keeps_size(group: Part) -> bool:
-    """An eksctl node group of one size; without any number it is, too."""
+    """An eksctl node group of one size."""
     least, most = group.string("minSize"), group.string("maxSize")
     return isinstance(least, Set) and isinstance(most, Set) and least.value == most.value
 

@@ -8,7 +8,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from kube_gaplint.facts import surroundings as facts
+from kube_gaplint.facts.instances import INSTANCE_TYPE_KEYS, machine
 from kube_gaplint.facts.schedulers import POD_GROUP_KEYS
+from kube_gaplint.facts.surroundings import cloud_of
 from kube_gaplint.kinds.autoscalers import autoscalers_in
 from kube_gaplint.kinds.fields import Part
 from kube_gaplint.model.pod import affinity, tolerations
@@ -164,7 +166,8 @@ class Around:
     def _autoscalers_of(self, workload: Workload) -> Mapping[Autoscaler, Evidence]:
         """What the workload's own pods show, else the evidence of the bundle; the profile's in any case.
 
-        A pod that names one autoscaler's nodes is not taken by another one, and a pool of a fixed size by none.
+        A pod that names one autoscaler's nodes is not taken by another one, a pool of a fixed size by none, and a pod
+        on one cloud not by what scales another.
         """
         if self.profile.autoscaler == "none":
             return {}
@@ -178,7 +181,10 @@ class Around:
                 elif facts.matches(key, facts.AUTOSCALER_KEYS):
                     own.setdefault("cluster-autoscaler", Evidence(f"{what} {key}", origin))
         declared = {name: one for name, one in self._autoscalers.items() if one.origin is None}
-        return {**own, **declared} if own else self._autoscalers
+        if own:
+            return {**own, **declared}
+        clouds = {cloud for role in workload.roles if (cloud := _cloud_of(role))}
+        return {name: one for name, one in self._autoscalers.items() if not one.cloud or clouds <= {one.cloud}}
 
     def _pod_labels(self, workload: Workload, role: Role, near: KubeObject) -> dict[str, str]:
         labels = {key: value.value for key, value in role.pod.labels.items() if isinstance(value, Set)}
@@ -300,6 +306,20 @@ def _node_keys(role: Role) -> Iterator[tuple[str, str, Origin]]:
     for toleration in tolerations(pod):
         if isinstance(toleration.key, Set):
             yield toleration.key.value, "taint", toleration.origin
+
+
+def _cloud_of(role: Role) -> str:
+    """The cloud on whose nodes a role's pods run, by the labels, taints and machine types that they name."""
+    by_key = next((cloud for key, what, _ in _node_keys(role) if what != "annotation" and (cloud := cloud_of(key))), "")
+    if by_key:
+        return by_key
+    for key in INSTANCE_TYPE_KEYS:
+        chosen = role.pod.node_selector.get(key)
+        if isinstance(chosen, Set):
+            found = machine(chosen.value.removeprefix("ml."))
+            if found is not None:
+                return "hyperpod" if chosen.value.startswith("ml.") else found.cloud
+    return ""
 
 
 def _pool_of(role: Role) -> str:

@@ -77,6 +77,8 @@ def refuses_drain(workload: Workload, pod: Pod) -> str | None:
     """Why the cluster autoscaler does not drain a pod anyway; empty where it does, None where that is not known."""
     if workload.subject.kind == "Pod":
         return "a bare pod"
+    if any(one.vendor == "tpu" for container in pod.containers for one in container.accelerators):
+        return "TPU slices, which GKE scales as a whole"
     if "volumes" in open_parts(pod) or pod.overrides_unknown:
         return None
     let_go = pod.annotations.get(LOCAL_VOLUMES)

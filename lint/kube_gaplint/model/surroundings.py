@@ -23,6 +23,8 @@ class Evidence:
 
     what: str
     origin: Origin | None = None
+    cloud: str = ""
+    """The only cloud whose nodes it can be about (aws, gcp, azure …); empty where it may be any."""
 
 
 @dataclass(frozen=True, slots=True)
