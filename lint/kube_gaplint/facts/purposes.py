@@ -231,7 +231,9 @@ TRIAL_SCRIPTS = (
     "*_bench.py",
     "bench.py",
 )
-TRIAL_FOLDERS = frozenset({"bench", "benches", "benchmark", "benchmarks", "micro-benchmark", "micro-benchmarks"})
+TRIAL_FOLDERS = frozenset(
+    {"bench", "benches", "benchmark", "benchmarks", "micro-benchmark", "micro-benchmarks", "performance"}
+)
 
 # Programs in front of a training program that measure it: such a run is short, and somebody watches it.
 PROFILERS = frozenset({"nsys", "ncu", "rocprof", "rocprofv2", "rocprofv3", "dlprof", "py-spy", "scalene"})
@@ -245,6 +247,12 @@ CHORES = frozenset({
     "preproc", "download", "downloader", "tokenize", "prepare", "build", "install", "setup", "list", "healthcheck",
     "upload", "sync", "quantize", "split", "shard", "profile",
 })  # fmt: skip
+
+# Calls that move data between ranks: a program that makes them and no other shows what it is for.
+COLLECTIVES = ("all_reduce(", "all_gather", "broadcast", "barrier(", "reduce_scatter", "all_to_all")
+
+# Modules that a program may import and train nothing: whatever else it imports may do so for it.
+TRAINS_NOTHING = frozenset({"torch", "numpy", "mpi4py", "cuda", "pynvml"})
 
 # Calls in a visible program that train: gradients, optimiser steps, a trainer's fit.
 TRAINING_CALLS = (".backward(", "optimizer.step(", ".fit(", ".train(", "value_and_grad", "Trainer(", "train_step(")

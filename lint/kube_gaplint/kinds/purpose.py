@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -201,7 +202,30 @@ def _trial(process: TrainingProcess) -> _Hint | None:
     if any(fnmatchcase(name.lower(), pattern) for pattern in purposes.TRIAL_SCRIPTS):
         measures = purposes.script(name) == "benchmark"
         return _Hint("benchmark" if measures else "smoke", f"it runs {name}", 4)
+    if _trains_nothing(process):
+        return _Hint("benchmark", f"{name} takes no gradient and no step", 4)
     return None
+
+
+_IMPORT = re.compile(r"^[ \t]*(?:import|from)[ \t]+(?P<names>[\w., \t]+)", re.MULTILINE)
+
+
+def _trains_nothing(process: TrainingProcess) -> bool:
+    """Whether a visible program surely trains nothing: it talks over the network, no call of it trains, and it imports
+    nothing that may."""
+    files = process.container.exposed.get("files")
+    text = files(process.program) if callable(files) and process.program.endswith(".py") else None
+    if text is None or any(call in text.text for call in purposes.TRAINING_CALLS):
+        return False
+    if not any(call in text.text for call in purposes.COLLECTIVES):
+        return False  # an excerpt, perhaps
+    modules = {
+        name.split()[0].partition(".")[0]
+        for found in _IMPORT.finditer(text.text)
+        for name in found["names"].partition(" import ")[0].split(",")
+        if name.strip()
+    }
+    return "torch" in modules and modules <= purposes.TRAINS_NOTHING | sys.stdlib_module_names
 
 
 _ENDING_KINDS = frozenset({"Job", "CronJob", "JobSet", "RayJob", "Pod", "Workflow", "CronWorkflow", "sbatch"})

@@ -252,10 +252,9 @@ def _program(state: _State, *, interpreted: bool = False) -> Peeled:
     if text is None and state.form == "inline":
         text = ""
     elif text is None:
-        name = last_name(first)
-        if not name:
+        if not last_name(first):
             return _opaque(state, "the program's name is not known", keep_words=True)
-        text = f"…/{name}"
+        text = "…/" + known_end(first)
     return Peeled(
         command=state.command,
         launchers=state.launchers,
@@ -282,6 +281,12 @@ def _opaque(state: _State, reason: str, *, keep_words: bool = False) -> Peeled:
         opaque_because=reason,
         interpreted=state.form in {"script", "module"},
     )
+
+
+def known_end(word: Word) -> str:
+    """The folders and the name that are known at the end of a path: `scripts/train.py` of `$REPO/scripts/train.py`."""
+    last = word.pieces[-1]
+    return last.partition("/")[2] if isinstance(last, str) and len(word.pieces) > 1 else last_name(word)
 
 
 def last_name(word: Word) -> str:
