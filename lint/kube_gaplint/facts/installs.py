@@ -24,16 +24,18 @@ class Installer(NamedTuple):
     targets: str = "packages"
 
 
+PYPI = "PyPI"
+
 INSTALLERS: tuple[Installer, ...] = (
-    Installer(("pip", "pip3"), ("install",), "pip install", "PyPI"),
-    Installer(("pip", "pip3"), ("download",), "pip download", "PyPI"),
-    Installer(("uv",), ("pip", "install"), "uv pip install", "PyPI"),
-    Installer(("uv",), ("pip", "sync"), "uv pip sync", "PyPI", "any"),
-    Installer(("uv",), ("sync",), "uv sync", "PyPI", "any"),
-    Installer(("uv",), ("add",), "uv add", "PyPI"),
-    Installer(("poetry", "pdm"), ("install",), "poetry install", "PyPI", "any"),
-    Installer(("pipenv",), ("install",), "pipenv install", "PyPI", "any"),
-    Installer(("pipenv",), ("sync",), "pipenv sync", "PyPI", "any"),
+    Installer(("pip", "pip3"), ("install",), "pip install", PYPI),
+    Installer(("pip", "pip3"), ("download",), "pip download", PYPI),
+    Installer(("uv",), ("pip", "install"), "uv pip install", PYPI),
+    Installer(("uv",), ("pip", "sync"), "uv pip sync", PYPI, "any"),
+    Installer(("uv",), ("sync",), "uv sync", PYPI, "any"),
+    Installer(("uv",), ("add",), "uv add", PYPI),
+    Installer(("poetry", "pdm"), ("install",), "poetry install", PYPI, "any"),
+    Installer(("pipenv",), ("install",), "pipenv install", PYPI, "any"),
+    Installer(("pipenv",), ("sync",), "pipenv sync", PYPI, "any"),
     Installer(("conda", "mamba", "micromamba"), ("install",), "conda install", "the conda channels"),
     Installer(("conda", "mamba", "micromamba"), ("create",), "conda create", "the conda channels", "any"),
     Installer(("conda", "mamba", "micromamba"), ("env", "create"), "conda env create", "the conda channels", "any"),

@@ -44,3 +44,9 @@ WRITTEN_BY_OPTION: tuple[str, ...] = (
     "local-cache", "download-dir",
 )  # fmt: skip
 """Options of training programs that name a folder which they fill."""
+
+SCRATCH_FOLDERS = frozenset({
+    "scratch", "cache", ".cache", "data", "dataset", "datasets", "checkpoint", "checkpoints", "ckpt", "ckpts", "output",
+    "outputs", "wandb", "models", "model",
+})  # fmt: skip
+"""Last parts of paths at which an emptyDir is mounted to be filled."""

@@ -149,6 +149,8 @@ def _outlives(at: Setting[Volume]) -> bool:
 
 def prefetched(workload: Workload) -> bool:
     """A step before the training brings models or data: an initializer's role, an init container."""
+    if any(path.startswith("spec.initializer") for path in workload.fields):
+        return True
     names = [role.name for role in workload.roles if not role.trains]
     for role in workload.roles:
         for container in role.pod.init_containers:

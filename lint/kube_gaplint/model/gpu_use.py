@@ -42,7 +42,8 @@ def gpu_sign(process: TrainingProcess) -> tuple[str, Origin] | None:
         asked = launcher.options.find("nproc-per-node", "num-processes")
         if asked is not None and isinstance(asked.value, Set):
             text = asked.value.value.strip().lower()
-            if text in {"gpu", "cuda"} or (text.isdecimal() and int(text) >= BOARD):
+            several = text.isdecimal() and int(text) >= (2 if _gpu_image(process.container) else BOARD)
+            if text in {"gpu", "cuda"} or several:
                 return f"{launcher.kind} --{asked.name} {text}", asked.value.origin
     deepspeed = process.launcher("deepspeed")
     if deepspeed is not None:
@@ -52,6 +53,12 @@ def gpu_sign(process: TrainingProcess) -> tuple[str, Origin] | None:
         if isinstance(value, Set) and value.value.strip().lower() == "nccl":
             return f"--{name} nccl", value.origin
     return _by_variable(process) or _by_pod(process.role)
+
+
+def _gpu_image(container: Container) -> bool:
+    """The image's name tells that it is built for GPUs."""
+    image = container.image
+    return isinstance(image, Set) and any(part in image.value.lower() for part in ("cuda", "nvcr.io/nvidia/", "rocm"))
 
 
 def _on_cpu(process: TrainingProcess) -> bool:

@@ -14,6 +14,7 @@ from kube_gaplint.facts.installs import (
     INSTALLERS,
     OFFLINE_OPTIONS,
     OFFLINE_VARIABLES,
+    PYPI,
     REQUIREMENT_OPTIONS,
     VALUED,
     Installer,
@@ -69,13 +70,27 @@ class Fetch:
 
 def fetches(commands: list[Command]) -> Iterator[Fetch]:
     """The commands that surely fetch software over the network: not from a local path, an own mirror or a cache."""
+    own_index = False
     for command in commands:
+        own_index = own_index or _sets_own_index(command)
         found = _installer(command)
         if found is None:
             continue
         installer, rest = found
+        if own_index and installer.source == PYPI:
+            continue
         if not _offline(command, rest) and _remote(installer, rest):
             yield Fetch(installer, command)
+
+
+def _sets_own_index(command: Command) -> bool:
+    """`pip config set global.index-url …` with an index of one's own, or one that is not known."""
+    texts = [word.known for word in command.words[1:]]
+    if not command.name.startswith("pip") or texts[:2] != ["config", "set"]:
+        return False
+    return any("index-url" in (text or "") for text in texts[2:3]) and (
+        texts[3:4] == [] or texts[3] is None or is_internal(texts[3])
+    )
 
 
 def _installer(command: Command) -> tuple[Installer, tuple[Word, ...]] | None:

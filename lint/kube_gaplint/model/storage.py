@@ -7,11 +7,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from kube_gaplint.facts.resources import WRITTEN_BY_OPTION, WRITTEN_BY_VARIABLE
 from kube_gaplint.facts.storage import COPYING_PROGRAMS, DELETING_PROGRAMS, NODE_LOCAL_FOLDERS, SPECIAL_FOLDERS
-from kube_gaplint.model.setting import Absent, Origin, Set, Setting, Unknown
+from kube_gaplint.model.setting import Absent, Set, Setting, Unknown
 from kube_gaplint.model.training import TrainingProcess
-from kube_gaplint.model.workload import Container, Mount, Pod, Role, Volume, Workload
+from kube_gaplint.model.workload import Container, Mount, Pod, Volume
 
 
 def volume_at(path: str, container: Container, pod: Pod) -> Setting[Volume]:
@@ -132,46 +131,6 @@ def _relative(process: TrainingProcess, text: str) -> Kept:
         if not isinstance(mount.path, Set) or not any(_below(mount.path.value, one) for one in SPECIAL_FOLDERS):
             return Kept("unknown")
     return Kept("lost", "the container's own disk")
-
-
-@dataclass(frozen=True, slots=True)
-class Write:
-    """A folder that a container's programs fill: what with, where that is said, and on what it lies."""
-
-    path: str
-    what: str
-    origin: Origin
-    where: str
-
-
-def disk_writes(workload: Workload, role: Role, container: Container) -> Iterator[Write]:
-    """Folders that are surely written on the node's own disk: the container's layer, or an emptyDir that is no memory.
-
-    Known by variables and options that name them (facts.resources), and by the save path of the program.
-    """
-    for name, what in WRITTEN_BY_VARIABLE.items():
-        value = container.environment.variables.get(name)
-        if isinstance(value, Set) and value.origin.written:
-            yield from _on_disk(value, what, role, container)
-    for process in workload.processes:
-        if process.container is not container:
-            continue
-        for option in WRITTEN_BY_OPTION:
-            found = process.options.find(option)
-            if found is not None and isinstance(found.value, Set):
-                yield from _on_disk(found.value, f"--{option}", role, container)
-        saved = process.settings.save_path
-        if isinstance(saved, Set) and saved.origin.written:
-            yield from _on_disk(saved, "checkpoints", role, container)
-
-
-def _on_disk(path: Set[str], what: str, role: Role, container: Container) -> Iterator[Write]:
-    at = volume_at(path.value, container, role.pod)
-    if isinstance(at, Absent):
-        if not any(_below(path.value, folder) for folder in ("/dev", "/proc", "/sys")):
-            yield Write(path.value, what, path.origin, "the container's own disk")
-    elif isinstance(at, Set) and at.value.kind == "empty-dir":
-        yield Write(path.value, what, path.origin, f"the emptyDir {at.value.name}")
 
 
 def keeps_nothing(process: TrainingProcess) -> str:

@@ -30,11 +30,6 @@ class Wipe:
     all_of_it: bool
     origin: Origin
 
-    def takes(self, path: str) -> bool:
-        """Whether what lies at a path is deleted with it."""
-        inside = posixpath.normpath(path)
-        return self.all_of_it and (inside == self.folder or inside.startswith(self.folder.rstrip("/") + "/"))
-
 
 def wipes(workload: Workload, container: Container) -> Iterator[Wipe]:
     """What is surely deleted before each training: not by one rank alone, not where a test must allow it first."""
@@ -93,17 +88,36 @@ def _folder(path: str) -> tuple[str, bool]:
     return path, True
 
 
-def saved_at(workload: Workload, container: Container) -> Set[str] | None:
-    """Where the programs of a container save, as an absolute path; the known beginning where the rest is not known."""
+def wiped_save(wipe: Wipe, workload: Workload, role: Role, container: Container) -> Set[str] | None:
+    """The save path of a program in the same pod that a command deletes with everything in it, where it would have
+    outlived the pod; None where there is none. A path that is known in part counts by its beginning."""
+    if not wipe.all_of_it:
+        return None
+    wiped = _location(wipe.folder, workload, role, container)
     for process in workload.processes:
         path = process.settings.save_path
-        if process.container is not container:
+        known = path.value if isinstance(path, Set) else path.prefix if isinstance(path, Unknown) else ""
+        if process.role is not role or wiped is None or not known.startswith("/") or path.origin is None:
             continue
-        if isinstance(path, Set) and path.value.startswith("/"):
-            return path
-        if isinstance(path, Unknown) and path.prefix.startswith("/") and path.origin is not None:
-            return Set(path.prefix, path.origin)
+        saved = _location(known, workload, role, process.container)
+        if saved is None or saved[0] != wiped[0] or not outlives_pods(known, workload, role, process.container):
+            continue
+        if saved[1] == wiped[1] or saved[1].startswith(wiped[1].rstrip("/") + "/"):
+            return Set(known, path.origin)
     return None
+
+
+def _location(path: str, workload: Workload, role: Role, container: Container) -> tuple[str, str] | None:
+    """The volume of a path and the path within it; None where it lies on none, or on one that is not known."""
+    path = posixpath.normpath(path)
+    if workload.batch is not None:
+        return "", path
+    at = volume_at(path, container, role.pod)
+    mount = next((one for one in container.mounts if one.origin is at.origin), None) if isinstance(at, Set) else None
+    if mount is None or not isinstance(at, Set) or not isinstance(mount.path, Set) or "$" in mount.sub_path:
+        return None
+    below = posixpath.relpath(path, posixpath.normpath(mount.path.value))
+    return at.value.name, posixpath.normpath(posixpath.join("/", mount.sub_path, below))
 
 
 def outlives_pods(path: str, workload: Workload, role: Role, container: Container) -> bool:

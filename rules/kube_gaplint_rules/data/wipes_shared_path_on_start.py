@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from kube_gaplint.findings import Fix, Gap, Related, Severity
 from kube_gaplint.model.setting import Set
 from kube_gaplint.model.start import starting_containers
-from kube_gaplint.model.wipe import Wipe, outlives_pods, saved_at, shared_volume, wipes
+from kube_gaplint.model.wipe import Wipe, shared_volume, wiped_save, wipes
 from kube_gaplint.model.workload import Container, Role, Workload
 from kube_gaplint.rule import Context, rule
 
@@ -90,8 +90,8 @@ def check(workload: Workload, _context: Context) -> Iterator[Gap]:
 
 
 def _judged(workload: Workload, role: Role, container: Container, wipe: Wipe) -> Iterator[Gap]:
-    saved = saved_at(workload, container)
-    if saved is not None and wipe.takes(saved.value) and outlives_pods(saved.value, workload, role, container):
+    saved = wiped_save(wipe, workload, role, container)
+    if saved is not None:
         yield Gap(
             wipe.origin,
             f"{wipe.title} of {wipe.folder} at every start, and checkpoints are saved to {saved.value}",

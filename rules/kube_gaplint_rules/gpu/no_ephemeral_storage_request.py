@@ -3,8 +3,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kube_gaplint.findings import Fix, Gap, Related, Severity
+from kube_gaplint.model.disk import disk_writes
 from kube_gaplint.model.resources import asked
-from kube_gaplint.model.storage import disk_writes
 from kube_gaplint.model.workload import Workload
 from kube_gaplint.rule import Context, rule
 
@@ -20,10 +20,10 @@ def check(workload: Workload, context: Context) -> Iterator[Gap]:
     """The job fills the node's disk, which it did not ask for.
 
     ## What it flags
-    A training container that writes caches, logs or checkpoints into its own layer or an emptyDir on disk, by the
-    folders that its variables and options name, and has no request or limit for `ephemeral-storage`. Persistent
-    volumes, host paths and emptyDirs in memory are no such disk. Where memory is not requested either, that finding
-    tells of both.
+    A training container that writes caches, logs, data or checkpoints into its own layer or an emptyDir on disk, by the
+    folders that its variables, options and start script name, and has no request or limit for `ephemeral-storage`.
+    Persistent volumes, host paths and emptyDirs in memory are no such disk. Where memory is not requested either, that
+    finding tells of both.
 
     ## Why it hurts
     A request of zero means that any use is above it: under disk pressure the kubelet evicts this pod first ("using 40
@@ -79,7 +79,7 @@ def check(workload: Workload, context: Context) -> Iterator[Gap]:
     for one in asked(workload, context.profile):
         if "ephemeral-storage" not in one.missing or one.shared_without_memory:
             continue
-        writes = list(disk_writes(workload, one.role, one.container))
+        writes = disk_writes(workload, one.role, one.container)
         if not writes:
             continue
         first = writes[0]

@@ -1,0 +1,71 @@
+"""What a job writes on its node's own disk: the container's layer, and emptyDirs that are no memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from kube_gaplint.facts.resources import SCRATCH_FOLDERS, WRITTEN_BY_OPTION, WRITTEN_BY_VARIABLE
+from kube_gaplint.model.data import stagings
+from kube_gaplint.model.setting import Absent, Origin, Set
+from kube_gaplint.model.storage import kept, volume_at
+from kube_gaplint.model.workload import Container, Role, Workload
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """A folder that a container's programs fill: what with, where that is said, and on what it lies."""
+
+    path: str
+    what: str
+    origin: Origin
+    where: str
+
+
+def disk_writes(workload: Workload, role: Role, container: Container) -> list[Write]:
+    """Folders that are surely written on the node's own disk, each once.
+
+    Known by variables and options that name them (facts.resources), by the save path of the program, by what the start
+    script copies, and by emptyDirs that are mounted as scratch space.
+    """
+    found: dict[str, Write] = {}
+    for write in _writes(workload, role, container):
+        found.setdefault(write.path, write)
+    return list(found.values())
+
+
+def _writes(workload: Workload, role: Role, container: Container) -> Iterator[Write]:
+    for process in workload.processes:
+        if process.container is not container:
+            continue
+        saved = process.settings.save_path
+        if isinstance(saved, Set) and saved.origin.written:
+            place = kept(process, saved)
+            on_disk = isinstance(place.mount, Absent) or (place.volume is not None and place.volume.kind == "empty-dir")
+            if place.state == "lost" and (on_disk or place.mount is None):
+                yield Write(saved.value, "checkpoints", saved.origin, place.where)
+        for option in WRITTEN_BY_OPTION:
+            found = process.options.find(option)
+            if found is not None and isinstance(found.value, Set):
+                yield from _on_disk(found.value, f"--{option}", role, container)
+    for name, what in WRITTEN_BY_VARIABLE.items():
+        value = container.environment.variables.get(name)
+        if isinstance(value, Set) and value.origin.written:
+            yield from _on_disk(value, what, role, container)
+    for staging in stagings(workload, role, container):
+        yield from _on_disk(Set(staging.target, staging.origin), f"the copy of {staging.title}", role, container)
+    for mount in container.mounts:
+        volume = role.pod.volume(mount.volume)
+        if volume is None or volume.kind != "empty-dir" or mount.read_only or not isinstance(mount.path, Set):
+            continue
+        if mount.path.value.rstrip("/").rpartition("/")[2].lower() in SCRATCH_FOLDERS:
+            yield Write(mount.path.value, "files", mount.origin, f"the emptyDir {volume.name}")
+
+
+def _on_disk(path: Set[str], what: str, role: Role, container: Container) -> Iterator[Write]:
+    at = volume_at(path.value, container, role.pod)
+    if isinstance(at, Absent):
+        if not path.value.startswith(("/dev/", "/proc/", "/sys/")):
+            yield Write(path.value, what, path.origin, "the container's own disk")
+    elif isinstance(at, Set) and at.value.kind == "empty-dir":
+        yield Write(path.value, what, path.origin, f"the emptyDir {at.value.name}")
