@@ -225,3 +225,37 @@ def test_pods_of_other_kinds_carry_their_controllers_labels() -> None:
         + budget("training.kubeflow.org/job-name: j, training.kubeflow.org/replica-type: worker")
     )
     assert [one.roles for one in workload(text).surroundings.budgets] == [("Worker",)]
+
+
+@pytest.mark.parametrize(
+    ("labels", "expected"),
+    [
+        ("istio.io/rev: stable", "namespace label istio.io/rev: stable"),
+        ("app.kubernetes.io/part-of: kubeflow-profile", "a Kubeflow profile's namespace"),
+        ("app.kubernetes.io/part-of: kubeflow-profile, istio-injection: disabled", None),
+        ("app.kubernetes.io/part-of: kubeflow-profile, istio.io/dataplane-mode: ambient", None),
+        ("istio.io/rev: stable, istio.io/dataplane-mode: ambient", None),
+    ],
+)
+def test_a_mesh_without_sidecars_is_none(labels: str, expected: str | None) -> None:
+    namespace = f"apiVersion: v1\nkind: Namespace\nmetadata: {{name: team, labels: {{{labels}}}}}"
+    mesh = around(namespace).mesh
+    assert (mesh.what if mesh is not None else None) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "raised"),
+    [
+        ("[Service]\\nLimitMEMLOCK=infinity", True),
+        ("* soft memlock unlimited", True),
+        ("[Service]\\nLimitMEMLOCK=8M", False),
+        ("[Service]\\nLimitNOFILE=infinity", False),
+    ],
+)
+def test_locked_memory_of_nodes(text: str, raised: bool) -> None:
+    nodes = (
+        "apiVersion: bootstrap.cluster.x-k8s.io/v1beta1\nkind: KubeadmConfigTemplate\nmetadata: {name: gpu}\n"
+        f'spec: {{template: {{spec: {{files: [{{path: /etc/x.conf, content: "{text}"}}]}}}}}}'
+    )
+    assert (around(nodes).memlock is not None) is raised
+    assert (around(memlock_unlimited=True).memlock is not None) is True

@@ -7,7 +7,7 @@ from kube_gaplint.model.budget import several_pods
 from kube_gaplint.model.network import addresses
 from kube_gaplint.model.pod import Probe, probe
 from kube_gaplint.model.scale import size
-from kube_gaplint.model.setting import Origin, Set
+from kube_gaplint.model.setting import Origin, Set, known
 from kube_gaplint.model.surroundings import NetworkService
 from kube_gaplint.model.workload import Workload
 from kube_gaplint.rule import Context, rule
@@ -105,17 +105,13 @@ def check(workload: Workload, _context: Context) -> Iterator[Gap]:
         if isinstance(value, Set) and value.value == "false" and value.origin.written:
             yield _gap(workload, value.origin, "the JobSet", None, ReplaceValue(value.origin, "true"))
     for service in workload.surroundings.services:
-        hidden = service.publishes_unready
+        hides = known(service.headless) is True and known(service.publishes_unready) is False
         waits = _probe_behind(workload, service)
-        if waits is None or not _is(service.headless, True) or not _is(hidden, False) or not _meets(workload, service):
+        if not hides or waits is None or not _meets(workload, service):
             continue
         home = Origin(service.origin.place, node=service.origin.node)
-        change = SetKey(home, ("spec", _KEY), True)
-        yield _gap(workload, hidden.origin or service.origin, f"Service {service.name}", waits, change)
-
-
-def _is(setting: object, value: bool) -> bool:
-    return isinstance(setting, Set) and setting.value is value
+        at = service.publishes_unready.origin or service.origin
+        yield _gap(workload, at, f"Service {service.name}", waits, SetKey(home, ("spec", _KEY), True))
 
 
 def _gap(workload: Workload, at: Origin, who: str, waits: Probe | None, change: ReplaceValue | SetKey) -> Gap:

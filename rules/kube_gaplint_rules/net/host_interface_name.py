@@ -11,7 +11,7 @@ from kube_gaplint.model.variables import GivenVariable, in_force
 from kube_gaplint.model.workload import Pod, Workload
 from kube_gaplint.rule import Context, rule
 
-_NAMES = frozenset({"NCCL_SOCKET_IFNAME", "GLOO_SOCKET_IFNAME"})
+_LIBRARIES = {"NCCL_SOCKET_IFNAME": "NCCL", "GLOO_SOCKET_IFNAME": "Gloo"}
 
 
 @rule(
@@ -87,7 +87,7 @@ def check(workload: Workload, _context: Context) -> Iterator[Gap]:
     if not workload.trains or workload.batch is not None or (workload.alone and not spans_pods(workload)):
         return
     for given in in_force(workload):
-        if given.name not in _NAMES or not isinstance(given.value, Set):
+        if given.name not in _LIBRARIES or not isinstance(given.value, Set):
             continue
         interfaces = read_interfaces(given.value.value)
         pods = list(_pods_of(workload, given))
@@ -107,11 +107,10 @@ def _pods_of(workload: Workload, given: GivenVariable) -> Iterator[Pod]:
 def _gap(given: GivenVariable, value: str, on_host: Pod | None) -> Gap:
     fix = Fix(f"leave {given.name} out, or name an interface of the pod (eth0)")
     if on_host is None:
-        library = given.name.partition("_")[0].capitalize() if given.name.startswith("GLOO") else "NCCL"
         return Gap(
             given.origin,
             f"{given.name}={value} names a network card of the host, and the pod has a network of its own",
-            f"{library} finds no such interface in the pod, and no rank gets past the start",
+            f"{_LIBRARIES[given.name]} finds no such interface in the pod, and no rank gets past the start",
             detail=given.name,
             fix=fix,
             container=given.container.name,

@@ -6,6 +6,7 @@ from kube_gaplint.facts.interfaces import LOOPBACK, read_interfaces
 from kube_gaplint.findings import Fix, Gap, SetVariable, Severity
 from kube_gaplint.model.rendezvous import spans_pods
 from kube_gaplint.model.scale import size
+from kube_gaplint.model.setting import Set
 from kube_gaplint.model.variables import in_force
 from kube_gaplint.model.workload import Workload
 from kube_gaplint.rule import Context, rule
@@ -84,9 +85,11 @@ def check(workload: Workload, _context: Context) -> Iterator[Gap]:
     if not workload.trains or (workload.multi_node is False and not spans_pods(workload)):
         return
     for given in in_force(workload):
-        text = getattr(given.value, "value", "")
+        if given.name != _NAME or not isinstance(given.value, Set):
+            continue
+        text = given.value.value
         interfaces = read_interfaces(text)
-        if given.name != _NAME or not interfaces.excluded or not interfaces.names or interfaces.covers(LOOPBACK):
+        if not interfaces.excluded or not interfaces.names or interfaces.covers(LOOPBACK):
             continue
         value = f"{text},{LOOPBACK}"
         changes = (SetVariable(given.container.environment.home, _NAME, value),) if given.stands_alone else ()
