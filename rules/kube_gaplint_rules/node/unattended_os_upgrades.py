@@ -95,8 +95,12 @@ def check(bootstrap: NodeBootstrap, _context: Context) -> Iterator[Gap]:
             )
 
 
+_ROLLS_NODES = frozenset({"DaemonSet", "Plan"})
+"""Kinds that upgrade nodes that run already, one after the other: a person applied them, and can hold them back."""
+
+
 def _gap(bootstrap: NodeBootstrap, action: UpgradeAction, held: list[UpgradeAction]) -> Gap:
-    soft = not action.explicit or action.kind == "os-update-agent" or bootstrap.subject.kind == "DaemonSet"
+    soft = not action.explicit or action.kind == "os-update-agent" or bootstrap.subject.kind in _ROLLS_NODES
     severity = Severity.WARNING if soft else Severity.ERROR
     if bootstrap.gpus.answer == "unknown":
         severity = Severity.INFO if soft else Severity.WARNING
