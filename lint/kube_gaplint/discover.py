@@ -217,6 +217,8 @@ def interest_of(data: bytes, *, json: bool = False, kinds: frozenset[str] = froz
     """
     if data.find(b"\0", 0, _HEAD) >= 0:
         data = data.replace(b"\0", b"")  # UTF-16 and UTF-32: good enough for ASCII words
+    if facts.CLOUDFORMATION in data and _holds(data, facts.CLOUDFORMATION_TYPES):
+        return "judged"
     if b"apiVersion" not in data or b"kind" not in data:
         return "judged" if not json and _holds(data.lower(), facts.FREE_WORDS) else None
     found: Interest | None = None
@@ -245,8 +247,8 @@ def speaks_of_training(data: bytes) -> bool:
     return lower.count(b"train") > lower.count(b"strain") or _holds(lower, facts.TRAINING_WORDS)
 
 
-def _holds(lower: bytes, words: Iterable[bytes]) -> bool:
-    return True in map(lower.__contains__, words)  # no generator: this runs for every file and every word
+def _holds(data: bytes, words: Iterable[bytes]) -> bool:
+    return True in map(data.__contains__, words)  # no generator: this runs for every file and every word
 
 
 def _kinds(data: bytes) -> Iterable[str]:
@@ -364,7 +366,7 @@ def _form_of(name: str) -> str:
         return "shell"
     if ending in facts.TEMPLATE_ENDINGS and stem.lower().endswith((".yaml", ".yml", ".sbatch", ".slurm", ".sh")):
         return "template"
-    return ""
+    return "cloudformation" if ending in facts.CLOUDFORMATION_ENDINGS else ""
 
 
 def boundary_of(folder: str) -> str:
@@ -713,6 +715,8 @@ class _Walk:
         if form == "template":
             self.found.skip(TEMPLATE)
             return
+        if form == "cloudformation" and facts.CLOUDFORMATION not in data:
+            form = ""
         if _is_binary(data) and not (named and form in ("yaml", "json", "script", "kustomization")):
             self.found.skip(BINARY)
             return

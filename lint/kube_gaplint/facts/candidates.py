@@ -93,6 +93,12 @@ FREE_WORDS = (
 """Words (lower case) that make YAML without `apiVersion` worth reading: cloud-init, Butane, Talos, Helm values of
 charts for Slurm, drivers and reboots."""
 
+CLOUDFORMATION = b"AWS::"
+CLOUDFORMATION_ENDINGS = frozenset({".template", ".cfn"})
+"""Besides YAML and JSON."""
+CLOUDFORMATION_TYPES = (b"AWS::EKS::Nodegroup", b"AWS::AutoScaling::AutoScalingGroup")
+"""Resource types that make a CloudFormation template, which has neither `apiVersion` nor `kind`, worth reading."""
+
 BATCH_MARK = b"#SBATCH"
 KUSTOMIZATION_NAMES = frozenset({"kustomization.yaml", "kustomization.yml", "Kustomization"})
 YAML_ENDINGS = frozenset({".yaml", ".yml"})

@@ -18,6 +18,7 @@ from kube_gaplint.kinds.kubeadm import machine_gpus, machine_spec
 from kube_gaplint.model.nodes import CarriesGpus, NodeBootstrap, NodeImage, NodePool
 from kube_gaplint.model.profile import Profile
 from kube_gaplint.model.setting import Absent, Set, Setting, Unknown
+from kube_gaplint.model.subject import Subject
 from kube_gaplint.text.nodes import Scalar
 from kube_gaplint.text.scalar_text import scalar_text
 
@@ -40,7 +41,9 @@ def adapt(item: KubeObject, bundle: Bundle, profile: Profile) -> Iterable[NodePo
         yield _machine_template(context)
     else:
         spec = context.root.at("spec")
-        yield _node_group(context, spec.at("forProvider") if spec.at("forProvider").present else spec)
+        spec = spec.at("forProvider") if spec.at("forProvider").present else spec
+        release = "amiVersion" if item.kind == "AWSManagedMachinePool" else "releaseVersion"
+        yield node_group(context.subject, spec, release=release)
 
 
 # eksctl
@@ -117,11 +120,19 @@ def _release(part: Part) -> NodeImage:
 # Node groups as objects of their own
 
 
-def _node_group(context: Context, spec: Part) -> NodePool:
-    """ACK's Nodegroup, Crossplane's NodeGroup, CAPA's AWSManagedMachinePool."""
+def node_group(
+    subject: Subject, spec: Part, *, release: str = "releaseVersion", launch: Part | None = None
+) -> NodePool:
+    """ACK's Nodegroup, Crossplane's NodeGroup, CAPA's AWSManagedMachinePool, CloudFormation's AWS::EKS::Nodegroup.
+
+    `release` is the key of the image's release, `launch` the data of the launch template where it is seen: it gives
+    the machine type, and an image of its own.
+    """
     evidence = Evidence()
     evidence.machine(spec.string("instanceType"))
     evidence.machines(item.string() for item in spec.at("instanceTypes").items())
+    if launch is not None:
+        evidence.machine(launch.string("instanceType"))
     evidence.labels(spec.texts("labels"))
     evidence.taints(spec.at("taints"))
     if not spec.at("taint").unknown:
@@ -130,16 +141,15 @@ def _node_group(context: Context, spec: Part) -> NodePool:
     if "GPU" in kind or "NVIDIA" in kind or "NEURON" in kind:
         evidence.has(f"amiType {kind}", spec.at("amiType").origin)
     images: tuple[NodeImage, ...] = ()
-    if not (kind == "CUSTOM" or spec.at("launchTemplate").present or spec.at("awsLaunchTemplate").present):
-        images = (
-            _release(spec.at("amiVersion" if context.object.kind == "AWSManagedMachinePool" else "releaseVersion")),
-        )
+    elsewhere = launch is None and (spec.at("launchTemplate").present or spec.at("awsLaunchTemplate").present)
+    if not (kind == "CUSTOM" or elsewhere):
+        images = (_release(spec.at(release)),)
     system: Setting[str] = Unknown("the image is not known", spec.origin)
     for word, name in (("BOTTLEROCKET", "bottlerocket"), ("AL2", "amazon-linux"), ("WINDOWS", "windows")):
         if kind.startswith(word):
             system = Set(name, spec.at("amiType").origin)
     return NodePool(
-        subject=context.subject,
+        subject=subject,
         origin=spec.origin,
         gpus=evidence.answer(),
         images=images,

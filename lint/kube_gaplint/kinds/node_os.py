@@ -35,6 +35,7 @@ WORDS = (
     ("almalinux", "rhel"),
     ("centos", "rhel"),
     ("amazon-eks", "amazon-linux"),
+    ("amazon-linux", "amazon-linux"),
     ("amzn2", "amazon-linux"),
     ("al2023", "amazon-linux"),
     ("azurelinux", "azure-linux"),

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from kube_gaplint.bundle.bundle import Bundle
-from kube_gaplint.kinds import cloudinit, slurm_conf, slurm_sites
+from kube_gaplint.kinds import cloudformation_values, cloudinit, slurm_conf, slurm_sites
 from kube_gaplint.kinds.agents import DEFAULT_CRON
 from kube_gaplint.kinds.daemonsets import KURED_DOES, kured_restraint
 from kube_gaplint.kinds.fields import Part
@@ -72,6 +72,11 @@ def adapt_document(document: Document, _bundle: Bundle, _profile: Profile) -> It
         return
     if "variant" in document.root and ("storage" in document.root or "systemd" in document.root):
         yield from _butane(root, Subject("Butane", name=name))
+        return
+    if cloudformation_values.is_template(document.root):
+        from kube_gaplint.kinds import cloudformation
+
+        yield from cloudformation.adapt(document.root)
         return
     if "machine" in document.root and root.at("machine", "install").present:
         yield from _talos(root, Subject("Talos", name=name))

@@ -23,7 +23,8 @@ def check(pool: NodePool, _context: Context) -> Iterator[Gap]:
     ## What it flags
     A NodePool for GPU machines with a finite `expireAfter`, written or by default (720 hours; 336 under EKS Auto Mode).
     Disruption budgets do not hold expiry back; with a `terminationGracePeriod` it goes over disruption budgets of pods
-    and `karpenter.sh/do-not-disrupt` as well. Info for a pool that may, but need not, hold GPU machines, and where
+    and `karpenter.sh/do-not-disrupt` as well. A node group with `maxInstanceLifetime` (eksctl, an Auto Scaling group)
+    is such a pool. Info for a pool that may, but need not, hold GPU machines, and where
     every GPU workload of the given paths carries the annotation and no `terminationGracePeriod` is set. Quiet where all
     of them end before the nodes do (`activeDeadlineSeconds`).
 
@@ -70,7 +71,7 @@ def check(pool: NodePool, _context: Context) -> Iterator[Gap]:
     - https://karpenter.sh/docs/concepts/disruption/#expiration
     - https://github.com/kubernetes-sigs/karpenter/pull/916
     """
-    age = pool.fields.get("expireAfter")
+    age = pool.fields.get("expireAfter", pool.fields.get("maxInstanceLifetime"))
     if pool.gpus.answer == "no" or not isinstance(age, Set):
         return
     seconds = duration_seconds(age.value)
@@ -93,7 +94,7 @@ def check(pool: NodePool, _context: Context) -> Iterator[Gap]:
         detail="expiry",
         severity=Severity.WARNING if certain and not spared else Severity.INFO,
         related=tuple(related),
-        fix=_fix(age),
+        fix=_fix(pool, age),
     )
 
 
@@ -103,6 +104,8 @@ def _all_end_before(pool: NodePool, seconds: float) -> bool:
     return bool(limits) and all(isinstance(limit, Set) and limit.value < seconds for limit in limits)
 
 
-def _fix(age: Set[str]) -> Fix:
+def _fix(pool: NodePool, age: Set[str]) -> Fix:
+    if "expireAfter" not in pool.fields:
+        return Fix("let nodes live: no maxInstanceLifetime, and new images between runs")
     title = "let nodes live: expireAfter: Never, with a pinned image"
     return Fix(title, (ReplaceValue(age.origin, "Never"),)) if age.origin.written else Fix(title)
