@@ -215,6 +215,11 @@ def test_node_health_by_image_or_profile() -> None:
     assert found is not None
     assert found.what == "DaemonSet ca"
     assert around(node_health=True).node_health is not None
+    pool = "apiVersion: container.cnrm.cloud.google.com/v1beta1\nkind: ContainerNodePool\nmetadata: {name: gpus}\n"
+    repaired = around(pool + "spec: {management: {autoRepair: true}}\n").node_health
+    assert repaired is not None
+    assert repaired.what == "ContainerNodePool gpus"
+    assert around(pool + "spec: {management: {autoRepair: false}}\n").node_health is None
     assert around().node_health is None
 
 

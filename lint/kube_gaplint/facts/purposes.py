@@ -241,6 +241,9 @@ PROFILERS = frozenset({"nsys", "ncu", "rocprof", "rocprofv2", "rocprofv3", "dlpr
 # Words of a workload's name that make it a measurement, whatever program it runs.
 BENCHMARK_NAMES = frozenset({"bench", "benchmark", "benchmarks", "benchmarking", "ubench", "nsight", "nsys"})
 
+# Words of a workload's name by which it is a trial of the manifest rather than a run.
+TRIAL_NAMES = frozenset({"ci", "e2e", "smoke", "test", "tests", "presubmit", "postsubmit", "canary"})
+
 # Words of scripts that prepare, convert or look at something: whatever else stands in the name, they do not train.
 CHORES = frozenset({
     "convert", "converter", "merge", "consolidate", "consolidation", "export", "preprocess", "preprocessing",

@@ -54,13 +54,25 @@ NODE_HEALTH_IMAGES = (
 # Programs that carry the logs of containers out of the node, by image.
 LOG_SHIPPER_IMAGES = (
     "*fluent-bit*", "*fluentd*", "*fluent-operator*", "*promtail*", "*grafana/alloy*", "*grafana/agent*", "*filebeat*",
-    "*timberio/vector*", "*vector:*", "*logstash*", "*opentelemetry-collector*", "*otel/*collector*", "*datadog/agent*",
+    "*timberio/vector*", "*/vector:*", "*logstash*", "*opentelemetry-collector*", "*otel/*collector*", "*datadog/agent*",
     "*splunk*", "*logdna*", "*sumologic*", "*newrelic-logging*", "*cloudwatch-agent*", "*ops-agent*",
 )  # fmt: skip
+LOG_SHIPPER_NAME = re.compile(r"logs?-?(?:ship|forward|collect|agent|router|upload|sync|tail)")
+"""Names of sidecars that carry logs away."""
 NODE_HEALTH_KINDS = (
     ("cluster.x-k8s.io", "MachineHealthCheck"), ("remediation.medik8s.io", "NodeHealthCheck"),
     ("slurm.nebius.ai", "ActiveCheck"), ("machine.openshift.io", "MachineHealthCheck"),
 )  # fmt: skip
+
+NODE_REPAIR: dict[tuple[str, str], tuple[tuple[str, ...], ...]] = {
+    ("container.cnrm.cloud.google.com", "ContainerNodePool"): (("spec", "management", "autoRepair"),),
+    ("container.gcp.upbound.io", "NodePool"): (("spec", "forProvider", "management", "autoRepair"),),
+    ("infrastructure.cluster.x-k8s.io", "GCPManagedMachinePool"): (("spec", "management", "autoRepair"),),
+    ("infrastructure.cluster.x-k8s.io", "AWSManagedMachinePool"): (("spec", "nodeRepairConfig", "enabled"),),
+    ("eks.aws.upbound.io", "NodeGroup"): (("spec", "forProvider", "nodeRepairConfig", "enabled"),),
+    ("eks.services.k8s.aws", "Nodegroup"): (("spec", "nodeRepairConfig", "enabled"),),
+}
+"""Where a node pool says that its provider repairs or replaces bad nodes."""
 
 AUTOPILOT: dict[tuple[str, str], tuple[tuple[str, ...], ...]] = {
     ("container.cnrm.cloud.google.com", "ContainerCluster"): (("spec", "enableAutopilot"),),

@@ -106,6 +106,9 @@ class Around:
             self._memlock = None if raised is None else Evidence(what, Origin(raised.place, node=raised))
         if key in facts.MESH_KINDS:
             self._mesh_kinds.append(item)
+        for path in facts.NODE_REPAIR.get(key, ()):
+            if self._node_health is None and _is_true(item, path):
+                self._node_health = Evidence(what, origin)
         for path in facts.AUTOPILOT.get(key, ()):
             if _is_true(item, path):
                 self._fills_requests = Evidence(f"GKE Autopilot ({what})", origin)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kube_gaplint.facts.surroundings import LOG_SHIPPER_IMAGES, matches
+from kube_gaplint.facts.surroundings import LOG_SHIPPER_IMAGES, LOG_SHIPPER_NAME, matches
 from kube_gaplint.model.setting import Set
 from kube_gaplint.model.storage import durable_mounts
 from kube_gaplint.model.workload import Container, Pod, Workload
@@ -14,11 +14,17 @@ def logs_are_kept(workload: Workload) -> bool:
         return True
     for role in workload.roles:
         containers = (*role.pod.containers, *role.pod.init_containers)
-        if any(isinstance(one.image, Set) and matches(one.image.value, LOG_SHIPPER_IMAGES) for one in containers):
+        if any(_ships(container) for container in containers):
             return True
         if any(_writes_durably(container, role.pod) for container in role.pod.containers):
             return True
     return False
+
+
+def _ships(container: Container) -> bool:
+    """A collector of logs beside the program, by its image or its name."""
+    image = container.image.value if isinstance(container.image, Set) else ""
+    return matches(image, LOG_SHIPPER_IMAGES) or LOG_SHIPPER_NAME.search(container.name) is not None
 
 
 def _writes_durably(container: Container, pod: Pod) -> bool:

@@ -308,6 +308,10 @@ class Workload:
             return False
         return isinstance(each, Absent) or (isinstance(each, Set) and each.value <= 1)
 
+    def processes_of(self, role: Role) -> list[TrainingProcess]:
+        """The training processes that run in the pods of a role."""
+        return [process for process in self.processes if process.role is role]
+
     def containers(self) -> Iterator[tuple[Role, Container]]:
         """All containers, init containers excluded."""
         for role in self.roles:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kube_gaplint.facts.purposes import TRIAL_NAMES, words_of
 from kube_gaplint.facts.reliability import DAY
 from kube_gaplint.findings import Fix, Gap, Related, ReplaceValue, Severity
 from kube_gaplint.model.logs import logs_are_kept
@@ -87,6 +88,8 @@ def check(workload: Workload, _context: Context) -> Iterator[Gap]:
     - https://kubernetes.io/docs/concepts/workloads/controllers/job/#job-termination-and-cleanup
     """
     if not workload.trains or workload.batch is not None:
+        return
+    if TRIAL_NAMES.intersection(words_of(workload.subject.name)):
         return
     yield from _deadline(workload)
     yield from _time_to_live(workload)

@@ -151,7 +151,7 @@ def _refused(workload: Workload, role: Role, name: str) -> Gap:
 
 def _is_permanent(workload: Workload, role: Role) -> bool:
     """All training programs of its pods are seen, and end with a code that the operator does not retry."""
-    own = [process for process in workload.processes if process.role is role]
+    own = workload.processes_of(role)
     return bool(own) and all(_code(process) is not None for process in own)
 
 
@@ -167,7 +167,7 @@ def _code(process: TrainingProcess) -> int | None:
 
 def _permanent(workload: Workload, role: Role) -> Gap:
     policy = _policy(role)
-    process = next(process for process in workload.processes if process.role is role)
+    process = workload.processes_of(role)[0]
     assert policy is not None
     assert process.end_status is not None
     place = process.end_status.place

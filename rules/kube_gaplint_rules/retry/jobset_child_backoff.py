@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from kube_gaplint.findings import Fix, Gap, Related, SetKey, Severity
 from kube_gaplint.model.budget import whole_set
-from kube_gaplint.model.rendezvous import meeting, restarts_processes
+from kube_gaplint.model.rendezvous import MEETING_VARIABLES, meeting, restarts_processes
 from kube_gaplint.model.retry import CRASH, action_on, pod_failure_policy
 from kube_gaplint.model.scale import size
 from kube_gaplint.model.setting import Absent, Set
@@ -24,9 +24,10 @@ def check(workload: Workload, _context: Context) -> Iterator[Gap]:
 
     ## What it flags
     A JobSet (or the JobSet that a TrainJob's runtime makes) that restarts as a whole by its failurePolicy, and whose
-    child Job of several pods has a `backoffLimit` above 0; left out, it is 6. A child Job of one pod is left alone, and
-    so are pods that train by themselves, torchrun with c10d and restarts of its own, which takes a pod that comes back
-    into the group, and restarts in place, for which JobSet's webhook wants the limit at 2147483647.
+    child Job of several pods, which meet one another by torchrun, `MASTER_ADDR`, a coordinator or the like, has a
+    `backoffLimit` above 0; left out, it is 6. A child Job of one pod is left alone, and so are pods that train by
+    themselves, torchrun with c10d and restarts of its own, which takes a pod that comes back into the group, and
+    restarts in place, for which JobSet's webhook wants the limit at 2147483647.
 
     ## Why it hurts
     JobSet hears of a failure only when a child Job has failed, and with the default that takes the seventh failed pod.
@@ -98,7 +99,7 @@ def check(workload: Workload, _context: Context) -> Iterator[Gap]:
         return
     for role in workload.roles:
         limit = _retries(role)
-        if limit is None or _needs_no_peer(workload, role):
+        if limit is None or not _is_gang(workload, role) or _takes_back(workload, role):
             continue
         default = "" if limit.origin.written else ", the default"
         simple = isinstance(role.fields["backoffLimitPerIndex"], Absent)
@@ -136,12 +137,23 @@ def _retries(role: Role) -> Set[str] | None:
     return None if action_on(pod_failure_policy(role) or (), exit_code=CRASH) else limit
 
 
-def _needs_no_peer(workload: Workload, role: Role) -> bool:
-    """Its pods train by themselves, or take one that comes back into their group."""
-    own = [process for process in workload.processes if process.role is role]
+def _is_gang(workload: Workload, role: Role) -> bool:
+    """Something shows that its pods need one another: a rendezvous, a coordinator, slices of TPUs."""
+    if not isinstance(workload.fields["spec.coordinator.replicatedJob"], Absent):
+        return True
+    if any(meeting(process) in ("static", "dynamic", "remote") for process in workload.processes_of(role)):
+        return True
+    return any(
+        any(name in container.environment for name in MEETING_VARIABLES)
+        or any(accelerator.vendor == "tpu" for accelerator in container.accelerators)
+        for container in role.pod.containers
+    )
+
+
+def _takes_back(workload: Workload, role: Role) -> bool:
+    """A pod that comes back alone finds its way into the group again."""
+    own = workload.processes_of(role)
     return bool(own) and all(
-        process.recovers_in_process
-        or meeting(process) == "alone"
-        or (meeting(process) == "dynamic" and restarts_processes(process) is not False)
+        process.recovers_in_process or (meeting(process) == "dynamic" and restarts_processes(process) is not False)
         for process in own
     )
