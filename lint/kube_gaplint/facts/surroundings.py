@@ -54,7 +54,7 @@ NODE_HEALTH_IMAGES = (
 # Programs that carry the logs of containers out of the node, by image.
 LOG_SHIPPER_IMAGES = (
     "*fluent-bit*", "*fluentd*", "*fluent-operator*", "*promtail*", "*grafana/alloy*", "*grafana/agent*", "*filebeat*",
-    "*timberio/vector*", "*/vector:*", "*logstash*", "*opentelemetry-collector*", "*otel/*collector*", "*datadog/agent*",
+    "*/vector:*", "*logstash*", "*opentelemetry-collector*", "*otel/*collector*", "*datadog/agent*",
     "*splunk*", "*logdna*", "*sumologic*", "*newrelic-logging*", "*cloudwatch-agent*", "*ops-agent*",
 )  # fmt: skip
 LOG_SHIPPER_NAME = re.compile(r"logs?-?(?:ship|forward|collect|agent|router|upload|sync|tail)")
