@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from typing import Final, Literal
 
-from kube_gaplint.launch.shell_tree import Block, Chain, Simple, Statement, parse
+from kube_gaplint.launch.shell_tree import Block, Chain, Simple, Statement, structure
 from kube_gaplint.model.command import Command, Script, ShellHold, ShellInFront
 from kube_gaplint.text.source import PlacedText
 
@@ -70,7 +70,7 @@ def _may_exec(script: Script, command: Command) -> bool:
     """Whether the shell has nothing left to do once the command runs."""
     if command.certainty == "repeated" or command.wrappers or script.traps or not command.words:
         return False
-    last = _last_simple(parse(script.text.text).body)
+    last = _last_simple(structure(script.text.text).body)
     if last is None or script.text.place(last.start, last.end) != command.place:
         return False
     return command.words[0].place.span.start == command.place.span.start
@@ -132,7 +132,7 @@ def _answers_stop(script: Script) -> bool:
 
 def _ending(text: PlacedText, command: Command) -> Literal["compound", "text"] | None:
     """What keeps bash from running the last command of a `-c` string in its own place; None where nothing does."""
-    parsed = parse(text.text)
+    parsed = structure(text.text)
     last = _last_simple(parsed.body)
     if last is None or any(token.kind != "word" for token in last.tokens):
         return "compound"

@@ -28,7 +28,7 @@ from kube_gaplint.launch.shell_tree import (
     Redirected,
     Simple,
     Statement,
-    parse,
+    structure,
 )
 from kube_gaplint.launch.shell_walk import MAX_TEXT
 from kube_gaplint.model.command import Command, EndStatus, LostStatus, Script, StatusLoss
@@ -145,7 +145,7 @@ class _Analysis:
         text = script.text.text
         if not text or len(text) > MAX_TEXT:
             return None
-        parsed = parse(text)
+        parsed = structure(text)
         for simple in _simples(parsed.body):
             if script.text.place(simple.start, simple.end) == command.place:
                 functions = {one.name: one for one in _statements(parsed.body) if isinstance(one, Function)}

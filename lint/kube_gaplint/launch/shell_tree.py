@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from kube_gaplint.launch.shell_reader import Reader
@@ -170,6 +170,13 @@ def parse(text: str, reader: Reader | None = None, start: int = 0, limit: int | 
         tree = _grammar().parse(plain.encode("ascii", "replace"))
         body = builder.block(tree.root_node, 0)
     return Parsed(reader, body, tokens, [*reader.errors[known:], *builder.errors])
+
+
+@lru_cache(maxsize=8)
+def structure(text: str) -> Parsed:
+    """The structure of a whole text for those who only look at it: questions on one script come one after the other,
+    and reading it is the dear part."""
+    return parse(text)
 
 
 class _Builder:
