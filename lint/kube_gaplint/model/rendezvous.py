@@ -75,6 +75,8 @@ def computes_together(workload: Workload) -> bool | None:
         return True
     if any(one in ("static", "dynamic", "remote") for one in met) or sum(role.trains for role in workload.roles) > 1:
         return True
+    if any("subdomain" in role.pod.fields for role in workload.roles):
+        return True  # its pods have names by which they find one another
     names = {name for _, container in workload.containers() for name in container.environment}
     listed = any(name.startswith("VC_") and name.endswith("_HOSTS") for name in names)
     return True if listed or not names.isdisjoint(MEETING_VARIABLES) else None
