@@ -10,6 +10,11 @@ from kube_gaplint.model.workload import Container, Role, Workload
 from kube_gaplint.rule import Context, rule
 
 
+_STARTED_FROM_OUTSIDE = frozenset({"MPIJob", "RayCluster", "RayJob", "RayService"})
+"""Kinds whose controller or launcher starts the work in pods that wait."""
+_OTHERS = frozenset({"cpu", "benchmark", "inference"})
+
+
 @rule(
     code="SCHED004",
     name="idle-gpu-holder",
@@ -26,7 +31,7 @@ def check(workload: Workload, _context: Context) -> Iterator[Gap]:
     A container with GPUs that runs nothing but `sleep infinity`, `tail -f /dev/null` or a loop of naps. Workers of an
     MPIJob and whatever runs an ssh server wait for their launcher; a terminal (`tty`), and names, images and labels
     that speak of notebooks, development, debugging, tests or inference say that somebody works there. Both are left
-    alone.
+    alone, as are allocations that a batch script holds.
 
     ## Why it hurts
     The GPUs count as used, so that other jobs queue and autoscalers keep the nodes. A study at Microsoft of 400 jobs
@@ -74,7 +79,7 @@ def check(workload: Workload, _context: Context) -> Iterator[Gap]:
     ## References
     - https://www.microsoft.com/en-us/research/publication/an-empirical-study-on-low-gpu-utilization-of-deep-learning-jobs
     """
-    if workload.subject.kind == "MPIJob" or workload.purpose in ("cpu", "benchmark", "inference"):
+    if workload.batch is not None or workload.subject.kind in _STARTED_FROM_OUTSIDE or workload.purpose in _OTHERS:
         return
     for role, container in workload.containers():
         count = container.accelerator_count
