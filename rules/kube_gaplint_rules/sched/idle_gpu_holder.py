@@ -9,7 +9,6 @@ from kube_gaplint.model.setting import Set
 from kube_gaplint.model.workload import Container, Role, Workload
 from kube_gaplint.rule import Context, rule
 
-
 _STARTED_FROM_OUTSIDE = frozenset({"MPIJob", "RayCluster", "RayJob", "RayService"})
 """Kinds whose controller or launcher starts the work in pods that wait."""
 _OTHERS = frozenset({"cpu", "benchmark", "inference"})
