@@ -105,7 +105,7 @@ def check(process: TrainingProcess, _context: Context) -> Iterator[Gap]:
         return
     yield Gap(
         backend.origin,
-        f"the store of the c10d rendezvous lives in a pod of {role.name or 'the job'}, and these run on spot nodes",
+        f"the c10d store lives in a pod of {role.name or 'the job'}, and all of them run on spot nodes",
         f"when that pod is taken away, all agents of {size(process.workload)} end, however many restarts are left",
         detail="store on spot",
         related=(Related(place, "this places the pods"),),
