@@ -6,6 +6,7 @@ import math
 
 from kube_gaplint.facts.reliability import DAY, expected_failures, job_mtbf_seconds
 from kube_gaplint.facts.retry import MANY
+from kube_gaplint.model.pace import is_smoke
 from kube_gaplint.model.profile import Profile
 from kube_gaplint.model.retry import disruptions_are_ignored
 from kube_gaplint.model.scale import duration, node_count, size
@@ -98,6 +99,11 @@ def declared_short(workload: Workload) -> bool:
     return (isinstance(days, Set) and days.value * DAY < SHORT_SECONDS) or (
         isinstance(deadline, Set) and deadline.value < SHORT_SECONDS
     )
+
+
+def is_brief(workload: Workload, profile: Profile) -> bool:
+    """A run so short that a person who starts it again loses little: declared so, or a few steps long."""
+    return declared_short(workload) or is_smoke(workload, profile)
 
 
 def failures_over_the_run(workload: Workload, profile: Profile) -> float | None:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from kube_gaplint.facts.retry import DISRUPTION, IGNORE_RULES, PLENTY, RESTART_RULES
 from kube_gaplint.findings import Change, Fix, Gap, Related, SetKey, Severity
-from kube_gaplint.model.budget import OUTER_OWNERS, large, time_between_failures
+from kube_gaplint.model.budget import OUTER_OWNERS, is_brief, large, time_between_failures
 from kube_gaplint.model.lone_restart import lone_restart
 from kube_gaplint.model.placement import any_spot
 from kube_gaplint.model.retry import disruptions_are_ignored, failure_rules, pod_failure_policy
@@ -91,8 +91,8 @@ def check(workload: Workload, context: Context) -> Iterator[Gap]:
     """
     if not workload.trains or not large(workload) or disruptions_are_ignored(workload):
         return
-    if lone_restart(workload) is not None:
-        return  # none of these retries helps: that is the gap (RETRY003)
+    if is_brief(workload, context.profile) or lone_restart(workload) is not None:
+        return  # of a gang whose lone pods cannot join, no retry helps: that is the gap (RETRY003)
     layer = _spent(workload)
     role = _leading(workload)
     if layer is None or role is None or not isinstance(layer.budget, Set):

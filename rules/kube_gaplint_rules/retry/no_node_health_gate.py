@@ -3,7 +3,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kube_gaplint.findings import Fix, Gap, Related, Severity
-from kube_gaplint.model.budget import loses_nodes, time_between_failures
+from kube_gaplint.model.budget import is_brief, loses_nodes, time_between_failures
 from kube_gaplint.model.health import screens_nodes
 from kube_gaplint.model.scale import size
 from kube_gaplint.model.workload import Workload
@@ -106,7 +106,7 @@ def check(workload: Workload, context: Context) -> Iterator[Gap]:
     again = workload.starts_again
     if not workload.trains or not workload.multi_node or workload.batch is not None or again is None:
         return
-    if loses_nodes(workload) or screens_nodes(workload) is not False:
+    if is_brief(workload, context.profile) or loses_nodes(workload) or screens_nodes(workload) is not False:
         return
     rate = time_between_failures(workload, context.profile)
     yield Gap(

@@ -4,7 +4,14 @@ from collections.abc import Iterator
 
 from kube_gaplint.facts.retry import IGNORE_RULES, RESTART_RULES
 from kube_gaplint.findings import Change, Fix, Gap, Related, SetKey, Severity
-from kube_gaplint.model.budget import deciding_layer, large, loses_nodes, proposed_budget, time_between_failures
+from kube_gaplint.model.budget import (
+    deciding_layer,
+    is_brief,
+    large,
+    loses_nodes,
+    proposed_budget,
+    time_between_failures,
+)
 from kube_gaplint.model.placement import any_spot
 from kube_gaplint.model.retry import disruptions_are_ignored, pod_failure_policy, restart_policies
 from kube_gaplint.model.setting import Origin, Set, Unknown
@@ -100,6 +107,7 @@ def check(workload: Workload, context: Context) -> Iterator[Gap]:
     ## When to keep it
     Something outside the manifest starts the job again: declare `supervisor` in the profile. Owners that are visible
     (AppWrapper, an Argo Workflow with a retryStrategy) or that a label gives away (Airflow, Flyte) are known already.
+    Of runs of less than an hour, or of up to 200 steps, nothing is said.
 
     ## Fix safety
     Unsafe: restarts help only where the program continues from its last checkpoint.
@@ -113,6 +121,8 @@ def check(workload: Workload, context: Context) -> Iterator[Gap]:
         return
     layer = deciding_layer(workload)
     if layer is None or disruptions_are_ignored(workload) or "ExitCode" in restart_policies(workload).values():
+        return
+    if is_brief(workload, context.profile):
         return
     found = _zero(workload, layer)
     if found is None:
