@@ -238,6 +238,9 @@ TRIAL_FOLDERS = frozenset(
 # Programs in front of a training program that measure it: such a run is short, and somebody watches it.
 PROFILERS = frozenset({"nsys", "ncu", "rocprof", "rocprofv2", "rocprofv3", "dlprof", "py-spy", "scalene"})
 
+# Labels of a pod by which an injector puts such a program in front: label, and values that switch it on.
+PROFILER_LABELS = {"nvidia-devtools-sidecar-injector": frozenset({"enabled", "true"})}
+
 # Words of a workload's name that make it a measurement, whatever program it runs.
 BENCHMARK_NAMES = frozenset({"bench", "benchmark", "benchmarks", "benchmarking", "ubench", "nsight", "nsys"})
 

@@ -11,8 +11,8 @@ from kube_gaplint.model.training import TrainingProcess
 from kube_gaplint.rule import Context, rule
 
 SHORTEST_DEFAULT = 600.0
-FEW_ACCELERATORS = 8
-"""A hang of so small a job costs a few GPU-hours."""
+FEW_ACCELERATORS = 16
+"""A hang of so small a job costs a few GPU-hours, and a default ends it."""
 MANY_TIMES = 6
 """Jobs that may run for fewer timeouts than this have their own limit to end a hang."""
 
@@ -31,8 +31,9 @@ def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
     ## What it flags
     Several nodes, and neither the script nor the framework's options set the process-group timeout. Defaults differ:
     10 minutes in torch 2.2+, Megatron-LM and Accelerate; 30 minutes in the Hugging Face Trainer, Lightning, DeepSpeed
-    and Ray Train, whatever torch says. No environment variable sets it. Info where the program is not visible, and
-    for up to 8 GPUs; jobs whose own time limit is below six timeouts and smoke tests of up to 200 steps are left alone.
+    and Ray Train, whatever torch says. No environment variable sets it. Info where the program is not visible, for
+    up to 16 GPUs, and where the framework has no option for it; jobs whose own time limit is below six timeouts and
+    smoke tests of up to 200 steps are left alone.
 
     ## Why it hurts
     The timeout is what ends a hang: until it expires, every GPU waits. Too short is as bad: MegaScale saw jobs on more
@@ -109,7 +110,9 @@ def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
     if isinstance(limit, Set) and limit.value <= MANY_TIMES * seconds:
         return  # the job's own time limit ends a hang about as soon as a timeout would
     total = process.workload.accelerators
-    severity = Severity.INFO if isinstance(total, Set) and total.value <= FEW_ACCELERATORS else Severity.WARNING
+    small = isinstance(total, Set) and total.value <= FEW_ACCELERATORS
+    no_option = process.framework is not None and not process.framework.timeout_option
+    severity = Severity.INFO if small or no_option else Severity.WARNING
     if isinstance(timeout, Set) and timeout.origin.via == "default":
         yield _gap(process, timeout.origin, timeout.value, severity)
     elif isinstance(timeout, Absent):
