@@ -196,8 +196,8 @@ def _trial(process: TrainingProcess) -> _Hint | None:
     if profiler:
         return _Hint("benchmark", f"it runs under {profiler}", 4)
     for label, on in purposes.PROFILER_LABELS.items():
-        value = process.role.pod.labels.get(label)
-        if isinstance(value, Set) and value.value in on:
+        injected = process.role.pod.labels.get(label)
+        if isinstance(injected, Set) and injected.value in on:
             return _Hint("benchmark", f"its label {label} puts a profiler in front", 4)
     *folders, name = process.program.split("/")
     trial_folder = purposes.TRIAL_FOLDERS.intersection(folder.lower() for folder in folders)
