@@ -43,6 +43,7 @@ AWS_POOL = (
     "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: gpu}\nspec: {template: {spec: {nodeClassRef: "
     "{group: karpenter.k8s.aws, kind: EC2NodeClass, name: gpu}}}}"
 )
+GCP_CLASS = "apiVersion: cloud.google.com/v1\nkind: ComputeClass\nmetadata: {name: gpu}\nspec: {}"
 CLASS = "apiVersion: karpenter.k8s.aws/v1\nkind: EC2NodeClass\nmetadata: {name: gpu}\nspec: {}"
 AKS = (
     "apiVersion: containerservice.azure.com/v1api20240901\nkind: ManagedClustersAgentPool\nmetadata: {name: a}\n"
@@ -50,6 +51,8 @@ AKS = (
 )
 SCALED = "nodeGroups: [{name: g, instanceType: p5.48xlarge, iam: {withAddonPolicies: {autoScaler: true}}}]"
 P5 = "nodeSelector: {node.kubernetes.io/instance-type: p5.48xlarge}"
+H100 = "nodeConfig: {machineType: a3-highgpu-8g}"
+L4 = "nodeSelector: {cloud.google.com/gke-accelerator: nvidia-l4}"
 GKE_KEY = "cloud.google.com/gke-nodepool"
 CHOSEN = f"nodeSelector: {{{GKE_KEY}: h100}}"
 
@@ -95,6 +98,8 @@ def eksctl(more: str) -> str:
             {},
             {"karpenter": "NodePool gpu"},
         ),
+        ((GCP_CLASS,), "", {}, {"cluster-autoscaler": "ComputeClass gpu"}),
+        ((GCP_CLASS,), P5, {}, {}),
         ((CLASS,), "", {}, {"karpenter": "EC2NodeClass gpu"}),
         (
             (POOL,),
@@ -110,6 +115,15 @@ def eksctl(more: str) -> str:
         ),
         ((gke_pool("autoscaling: {maxNodeCount: 4}"),), CHOSEN, {}, {"cluster-autoscaler": f"node label {GKE_KEY}"}),
         ((gke_pool("nodeCount: 4"),), CHOSEN, {}, {}),
+        ((gke_pool("autoscaling: {minNodeCount: 4, maxNodeCount: 4}"),), CHOSEN, {}, {}),
+        ((gke_pool(f"nodeCount: 4, {H100}"),), L4, {}, {}),
+        ((gke_pool(f"nodeCount: 4, {H100}"), CA), "", {}, {}),
+        (
+            (gke_pool("nodeCount: 4, nodeConfig: {machineType: e2-standard-8}"), CA),
+            "",
+            {},
+            {"cluster-autoscaler": "DaemonSet ca"},
+        ),
         (
             (gke_pool("nodeCount: 4"),),
             CHOSEN,
@@ -264,3 +278,10 @@ def test_locked_memory_of_nodes(text: str, raised: bool) -> None:
     )
     assert (around(nodes).memlock is not None) is raised
     assert (around(memlock_unlimited=True).memlock is not None) is True
+
+
+def test_an_annotation_shows_an_autoscaler_beside_others() -> None:
+    note = 'metadata: {labels: {app: train}, annotations: {cluster-autoscaler.kubernetes.io/safe-to-evict: "false"}}'
+    text = (JOB % "").replace("metadata: {labels: {app: train}}", note)
+    found = workload(f"{text}\n---\n{POOL}").surroundings.autoscalers
+    assert sorted(found) == ["cluster-autoscaler", "karpenter"]

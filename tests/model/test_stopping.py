@@ -62,11 +62,11 @@ def test_grace_periods(pod: str, shown: str, asked: float | None, ceiling: float
     ("annotations", "seconds", "words"),
     [
         ("", 60.0, ""),
-        ('gaplint.dev/save-seconds: "90"', 90.0, ", which takes 90 s as declared"),
+        ('gaplint.dev/save-seconds: "90"', 90.0, "90 s as declared"),
         (
             'gaplint.dev/save-seconds: "90", gaplint.dev/step-seconds: "30"',
             120.0,
-            ", which takes 90 s after a step of 30 s as declared",
+            "90 s after a step of 30 s as declared",
         ),
         ('gaplint.dev/step-seconds: "30"', 60.0, ""),
     ],

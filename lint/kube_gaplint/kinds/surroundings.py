@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from kube_gaplint.facts import surroundings as facts
-from kube_gaplint.facts.instances import INSTANCE_TYPE_KEYS, machine
 from kube_gaplint.facts.schedulers import POD_GROUP_KEYS
-from kube_gaplint.facts.surroundings import cloud_of
-from kube_gaplint.kinds.autoscalers import autoscalers_in
+from kube_gaplint.kinds.autoscalers import Autoscalers
 from kube_gaplint.kinds.fields import Part
-from kube_gaplint.model.pod import affinity, tolerations
 from kube_gaplint.model.profile import Profile
 from kube_gaplint.model.setting import Absent, Link, Origin, Set, Setting, Unknown
 from kube_gaplint.model.surroundings import (
-    Autoscaler,
     DisruptionBudget,
     Evidence,
     LimitDefaults,
@@ -65,7 +61,7 @@ class Around:
 
     bundle: Bundle
     profile: Profile
-    _autoscalers: dict[Autoscaler, Evidence] = field(default_factory=dict)
+    _autoscalers: Autoscalers = field(init=False)
     _node_health: Evidence | None = None
     _log_shipper: Evidence | None = None
     _fills_requests: Evidence | None = None
@@ -74,22 +70,14 @@ class Around:
     _mesh_kinds: list[KubeObject] = field(default_factory=list)
     _selectors: dict[tuple[str, str], list[KubeObject]] = field(default_factory=dict)
     _reclaim: dict[str, Setting[str]] = field(default_factory=dict)
-    _fixed_pools: set[str] = field(default_factory=set)
-    """Names of node pools that surely keep their size."""
 
     def __post_init__(self) -> None:
         self._declared()
-        if self.profile.autoscaler != "none":
-            found, self._fixed_pools = autoscalers_in(self.bundle, self.profile)
-            self._autoscalers = {**found, **self._autoscalers}
+        self._autoscalers = Autoscalers(self.bundle, self.profile)
         for item in self.bundle.objects:
             self._look_at(item)
 
     def _declared(self) -> None:
-        by_profile: dict[str, Autoscaler] = {"karpenter": "karpenter", "cluster-autoscaler": "cluster-autoscaler"}
-        name = by_profile.get(self.profile.autoscaler)
-        if name is not None:
-            self._autoscalers[name] = Evidence(f"the profile's autoscaler {name}")
         if self.profile.node_health or self.profile.supervisor:
             self._node_health = Evidence("the profile says so")
         if self.profile.memlock_unlimited:
@@ -145,12 +133,12 @@ class Around:
     def of(self, workload: Workload, near: KubeObject | None) -> Surroundings:
         """What stands around a workload; `near` is the object that it was read from (None: a script)."""
         if near is None:
-            return Surroundings(self._autoscalers_of(workload), node_health=self._node_health)
+            return Surroundings(self._autoscalers.of(workload), node_health=self._node_health)
         namespace = near.namespace
         labels = {role.name: self._pod_labels(workload, role, near) for role in workload.roles}
         selected = self._selected(labels, namespace)
         return Surroundings(
-            autoscalers=self._autoscalers_of(workload),
+            autoscalers=self._autoscalers.of(workload),
             mesh=self._mesh(namespace, near),
             node_health=self._node_health,
             log_shipper=self._log_shipper,
@@ -165,29 +153,6 @@ class Around:
             namespace_labels=self._namespace_labels(namespace, near),
             reclaim_policies=self._reclaim,
         )
-
-    def _autoscalers_of(self, workload: Workload) -> Mapping[Autoscaler, Evidence]:
-        """What the workload's own pods show, else the evidence of the bundle; the profile's in any case.
-
-        A pod that names one autoscaler's nodes is not taken by another one, a pool of a fixed size by none, and a pod
-        on one cloud not by what scales another.
-        """
-        if self.profile.autoscaler == "none":
-            return {}
-        if any(_pool_of(role) in self._fixed_pools for role in workload.roles):
-            return {name: one for name, one in self._autoscalers.items() if one.origin is None}
-        own: dict[Autoscaler, Evidence] = {}
-        for role in workload.roles:
-            for key, what, origin in _node_keys(role):
-                if facts.matches(key, facts.KARPENTER_KEYS):
-                    own.setdefault("karpenter", Evidence(f"{what} {key}", origin))
-                elif facts.matches(key, facts.AUTOSCALER_KEYS):
-                    own.setdefault("cluster-autoscaler", Evidence(f"{what} {key}", origin))
-        declared = {name: one for name, one in self._autoscalers.items() if one.origin is None}
-        if own:
-            return {**own, **declared}
-        clouds = {cloud for role in workload.roles if (cloud := _cloud_of(role))}
-        return {name: one for name, one in self._autoscalers.items() if not one.cloud or clouds <= {one.cloud}}
 
     def _pod_labels(self, workload: Workload, role: Role, near: KubeObject) -> dict[str, str]:
         labels = {key: value.value for key, value in role.pod.labels.items() if isinstance(value, Set)}
@@ -295,43 +260,6 @@ def _text_in(root: Node, pattern: re.Pattern[str]) -> Scalar | None:
         elif isinstance(node, Scalar) and pattern.search(node.text):
             return node
     return None
-
-
-def _node_keys(role: Role) -> Iterator[tuple[str, str, Origin]]:
-    """Keys by which a role's pods choose nodes or speak to autoscalers: the key, what it is, and where it stands."""
-    pod = role.pod
-    for what, settings in (("node label", pod.node_selector), ("annotation", pod.annotations)):
-        for key, setting in settings.items():
-            if not isinstance(setting, Absent):
-                yield key, what, setting.origin or pod.origin
-    for term in affinity(pod).nodes:
-        yield term.key, "node label", term.origin
-    for toleration in tolerations(pod):
-        if isinstance(toleration.key, Set):
-            yield toleration.key.value, "taint", toleration.origin
-
-
-def _cloud_of(role: Role) -> str:
-    """The cloud on whose nodes a role's pods run, by the labels, taints and machine types that they name."""
-    by_key = next((cloud for key, what, _ in _node_keys(role) if what != "annotation" and (cloud := cloud_of(key))), "")
-    if by_key:
-        return by_key
-    for key in INSTANCE_TYPE_KEYS:
-        chosen = role.pod.node_selector.get(key)
-        if isinstance(chosen, Set):
-            found = machine(chosen.value.removeprefix("ml."))
-            if found is not None:
-                return "hyperpod" if chosen.value.startswith("ml.") else found.cloud
-    return ""
-
-
-def _pool_of(role: Role) -> str:
-    """The node pool of a provider that a role's pods choose by name; empty where they choose none."""
-    for key in facts.POOL_KEYS:
-        chosen = role.pod.node_selector.get(key)
-        if isinstance(chosen, Set):
-            return chosen.value
-    return ""
 
 
 def _matches(item: KubeObject, labels: Mapping[str, str]) -> bool:

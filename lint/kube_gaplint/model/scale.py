@@ -23,7 +23,9 @@ def size(workload: Workload) -> str:
     if nodes is None:
         return "the job"
     words = "1 node" if nodes == 1 else f"{nodes:,} nodes"
-    return words if gpus is None else f"{words} with {gpus:,} GPUs"
+    if gpus is None:
+        return words
+    return f"{words} with 1 GPU" if gpus == 1 else f"{words} with {gpus:,} GPUs"
 
 
 def held(workload: Workload) -> str:

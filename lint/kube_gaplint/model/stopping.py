@@ -67,9 +67,8 @@ def time_to_save(workload: Workload) -> tuple[float, str]:
     if not isinstance(save, Set):
         return LEAST_TO_SAVE, ""
     if not isinstance(step, Set):
-        return save.value, f", which takes {duration(save.value)} as declared"
-    words = f", which takes {duration(save.value)} after a step of {duration(step.value)} as declared"
-    return save.value + step.value, words
+        return save.value, f"{duration(save.value)} as declared"
+    return save.value + step.value, f"{duration(save.value)} after a step of {duration(step.value)} as declared"
 
 
 def grace_ceiling(process: TrainingProcess) -> float:

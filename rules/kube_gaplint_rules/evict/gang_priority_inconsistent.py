@@ -102,7 +102,7 @@ def check(workload: Workload, _context: Context) -> Iterator[Gap]:
     - https://github.com/kubeflow/trainer/pull/3316
     - https://kubernetes.io/docs/concepts/scheduling-eviction/pod-priority-preemption/
     """
-    if not workload.trains or workload.batch is not None or workload.subject.kind == "RayJob":
+    if not workload.trains or workload.batch is not None:
         return
     roles = [role for role in gang(workload) if role.trains and not role.pod.overrides_unknown]
     classes = [role.pod.fields.get(FIELD, Absent(role.pod.origin)) for role in roles]

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 from kube_gaplint.findings import Change, Fix, Gap, Related, ReplaceValue, SetKey, Severity
@@ -93,7 +94,7 @@ def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
         return
     if gpus is None or gpus < LEAST_GPUS or not isinstance(grace, Set) or in_slurm(workload):
         return
-    needed, arithmetic = time_to_save(workload)
+    needed, declared = time_to_save(workload)
     if grace.value >= needed or process.role.pod.overrides_unknown or grace_ceiling(process) <= grace.value:
         return
     saves = saves_when_stopped(process)
@@ -101,10 +102,12 @@ def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
         return
     default = "" if grace.origin.written else " (the default)"
     if saves is not None:
-        message = f"{duration(grace.value)} of grace{default} for a save on SIGTERM{arithmetic}"
+        takes = f", which takes {declared}" if declared else ""
+        message = f"{duration(grace.value)} of grace{default} for a save on SIGTERM{takes}"
         cost = f"SIGKILL cuts the save off, and {size(workload)} go back to the last periodic one"
     else:
-        message = f"{duration(grace.value)} of grace{default}{arithmetic}, and the program saves periodically only"
+        takes = f" (a save takes {declared})" if declared else ""
+        message = f"{duration(grace.value)} of grace{default}, and the program saves periodically only{takes}"
         cost = f"every drain or preemption costs {size(workload)} what was done since the last save"
     yield Gap(
         grace.origin if grace.origin.written else process.origin,
@@ -113,7 +116,7 @@ def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
         detail="grace",
         severity=Severity.WARNING if saves is not None else Severity.INFO,
         related=() if saves is None else (Related(saves, "it saves when it is told to stop"),),
-        fix=_fix(process.role.pod, grace, needed),
+        fix=_fix(process.role.pod, grace, needed, saves=saves is not None),
     )
 
 
@@ -127,8 +130,10 @@ def _saves_seldom(process: TrainingProcess, context: Context) -> bool:
     return not isinstance(interval, Absent) and (seconds is None or seconds > OFTEN)
 
 
-def _fix(pod: Pod, grace: Set[float], needed: float) -> Fix:
-    seconds = max(USUAL, int(-(-2 * needed // 60) * 60))
+def _fix(pod: Pod, grace: Set[float], needed: float, *, saves: bool) -> Fix:
+    seconds = max(USUAL, math.ceil(2 * needed / 60) * 60)
+    if not saves:
+        return Fix(f"let it save when it is told to stop, and give it time: terminationGracePeriodSeconds: {seconds}")
     changes: tuple[Change, ...] = ()
     if grace.origin.written:
         changes = (ReplaceValue(grace.origin, str(seconds)),)
