@@ -140,6 +140,8 @@ def test_a_syntax_error_keeps_the_documents_before_it(root: Path) -> None:
         "spec: {{ x }}-y\n",
         "spec: {{ x }}\n",
         "<%= x %>\n",
+        "spec: {replicas: %d}\n",
+        "more: %(name)s\n",
     ],
 )
 def test_a_template_is_passed_over_with_a_hint(root: Path, body: str, named: bool) -> None:

@@ -673,7 +673,7 @@ def test_names_of_options_of_unknown_programs(text: str, path: object, interval:
     )
 
 
-def test_llama_cookbook_saves_each_epoch_into_one_folder() -> None:
+def test_llama_cookbook_saves_into_one_folder() -> None:
     found = read(
         "torchrun finetuning.py --enable_fsdp --dist_checkpoint_root_folder=/runs/ --model_name=llama"
     ).settings

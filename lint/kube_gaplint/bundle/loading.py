@@ -362,6 +362,8 @@ def without_schemas(text: str) -> str:
 
 
 _TEMPLATE_MARKS = ("{{", "{%", "<%")
+_VERB = re.compile(r"%(?:[sdvq]|[({]\w)")
+"""A value that `printf` or Python's `%` fills in; no plain YAML begins with a percent sign."""
 _TEMPLATE_LINE = re.compile(r"^[ \t]*(?:\{\{|\{%|<%)", re.MULTILINE)
 
 
@@ -375,7 +377,7 @@ def _is_template(text: str, problems: Iterable[Problem]) -> bool:
         before = text.rfind("\n", 0, max(0, text.rfind("\n", 0, at))) + 1
         after = text.find("\n", at)
         near = text[before : len(text) if after < 0 else after]
-        if any(mark in near for mark in _TEMPLATE_MARKS) or _TEMPLATE_LINE.search(text, 0, at):
+        if any(mark in near for mark in _TEMPLATE_MARKS) or _TEMPLATE_LINE.search(text, 0, at) or _VERB.match(text, at):
             return True
     return False
 

@@ -413,8 +413,7 @@ FRAMEWORKS: tuple[FrameworkFacts, ...] = (
     FrameworkFacts(
         name="llama-cookbook",
         title="Llama Cookbook",
-        source="meta-llama/llama-cookbook src/llama_cookbook/configs/training.py @1a97f6fd; when it saves: "
-        "src/llama_recipes/utils/train_utils.py, from memory",
+        source="meta-llama/llama-cookbook src/llama_cookbook/configs/training.py @1a97f6fd",
         recognition=Recognition(
             modules=("llama_recipes*", "llama_cookbook*"),
             options=(
@@ -429,7 +428,6 @@ FRAMEWORKS: tuple[FrameworkFacts, ...] = (
             PathOf((("dist-checkpoint-root-folder", None), ("dist-checkpoint-folder", "fine-tuned"))),
             _path("output-dir"),
         ),
-        interval_default=Default(1, "epochs", "after an epoch that improved the validation loss"),
         saving=Switch(("save-model",), default=True),
         total=(Amount(("max-train-step",), "steps"), Amount(("num-epochs",), "epochs")),
         retention_default=1,

@@ -371,11 +371,17 @@ def _world(process: TrainingProcess) -> Set[int] | None:
 
 
 def _tasks(process: TrainingProcess) -> Set[int] | None:
-    """The tasks of a step that starts the program itself."""
+    """The tasks of a step that starts the program itself.
+
+    None where a task has several devices: it may be a driver that starts its workers by other means (Ray, spawn).
+    """
     if [launcher.kind for launcher in process.launchers if launcher.kind != "python"] != ["srun"]:
         return None
     step = process.launchers[0]
     if not isinstance(step.nodes, Set) or not isinstance(step.processes_per_node, Set):
+        return None
+    devices = _devices(process.container)
+    if devices is None or step.processes_per_node.value < devices.value:
         return None
     return Set(step.nodes.value * step.processes_per_node.value, step.processes_per_node.origin)
 
