@@ -87,7 +87,7 @@ class Baseline:
         # Those in their own files come first: of two copies, the new one is to be told.
         for own_file in (True, False):
             for index, finding in enumerate(findings):
-                files = left.get(_digest(finding))
+                files = left.get(finding.digest)
                 if not files or finding.suppressed is not None or index in accepted:
                     continue
                 file = self._file(finding) if own_file else next(iter(files))
@@ -113,7 +113,7 @@ class Baseline:
         rows = Counter[Accepted]()
         for finding in findings:
             if finding.suppressed is None or finding.suppressed.how == "baseline":
-                rows[Accepted(self._file(finding), finding.code, _name(finding), _digest(finding))] += 1
+                rows[Accepted(self._file(finding), finding.code, _name(finding), finding.digest)] += 1
         kept = [row for row in self.rows if not self._in(scope, row)]
         return replace(self, rows=(*(replace(row, count=count) for row, count in rows.items()), *kept))
 
@@ -183,11 +183,6 @@ def _row(path: str, row: Any) -> Accepted:
             file, code, name, fingerprint = texts
             return Accepted(file, code, name, fingerprint, count)
     raise BaselineProblem(f"the baseline {path} holds {json.dumps(row)[:80]}, which is no finding; {_REWRITE}")
-
-
-def _digest(finding: Finding) -> str:
-    """The fingerprint without the ordinal that tells equal ones apart: counts stand for it."""
-    return finding.fingerprint.partition("-")[0]
 
 
 def _name(finding: Finding) -> str:

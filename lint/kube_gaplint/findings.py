@@ -206,6 +206,11 @@ class Finding:
         return self.origin.place
 
     @property
+    def digest(self) -> str:
+        """The fingerprint without the ordinal that tells equal ones apart."""
+        return self.fingerprint.partition("-")[0]
+
+    @property
     def fixable(self) -> Literal["safe", "unsafe", "no"]:
         if self.fix is None or not self.fix.applicable:
             return "no"

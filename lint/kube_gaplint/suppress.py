@@ -284,7 +284,10 @@ def _in_script(script: PlacedText) -> Iterator[Suppression]:
         if match is None:
             continue
         place = script.place(match.start(), match.start() + len(match[0].rstrip()))
-        start, end = _logical_line(text, comment.start(), own_line=not comment["before"].strip())
+        own_line = not comment["before"].strip()
+        start, end = _logical_line(text, comment.start(), own_line=own_line)
+        if own_line:  # a script as a whole begins with its first line, and a directive may be commented out
+            start = comment.start()
         yield _suppression(match, place, (_Within(script.place(start, end).span),))
 
 
@@ -342,9 +345,41 @@ def _annotation_entries(text: str) -> Iterator[tuple[int, int, tuple[str, ...], 
 
 
 def _unquoted(reason: str) -> str:
-    if len(reason) >= 2 and reason[0] == reason[-1] and reason[0] in "\"'":
-        return reason[1:-1].strip()
-    return reason
+    if len(reason) < 2 or reason[0] != reason[-1] or reason[0] not in "\"'":
+        return reason
+    inner = reason[1:-1].strip()
+    return re.sub(r'\\(["\\])', r"\1", inner) if reason[0] == '"' else inner
+
+
+# Writing
+
+
+def comment(codes: Iterable[str], reason: str) -> str:
+    """The comment that suppresses some codes."""
+    return f"# {_WORD}: ignore[{','.join(sorted(codes))}] {reason}"
+
+
+def annotation(codes: Iterable[str], reason: str, there: str = "") -> str:
+    """The value of the annotation that suppresses some codes, besides what is there already."""
+    until, reason = _until_and_reason(reason)
+    if re.search("[;\"']", reason):
+        if "'" in reason:
+            escaped = reason.replace("\\", "\\\\").replace('"', '\\"')
+            reason = f'"{escaped}"'
+        else:
+            reason = f"'{reason}'"
+    entries = [there.strip().rstrip(";").rstrip()] if there.strip() else []
+    last_day = f"until={until} " if until else ""
+    return "; ".join([*entries, *(f"{code}: {last_day}{reason}" for code in sorted(codes))])
+
+
+def wrong_reason(reason: str) -> str:
+    """Why a text cannot be the reason of a suppression, or nothing."""
+    if re.search(r"[\x00-\x1f\x7f\x85\u2028\u2029]", reason):
+        return "it is more than one line"
+    if not _until_and_reason(reason)[1]:
+        return "it has no words"
+    return f"it holds `{_WORD}: ignore`" if _IGNORE.search(reason) else ""
 
 
 # Applying

@@ -154,6 +154,13 @@ def _names(values: tuple[tuple[str, ...], ...]) -> tuple[str, ...]:
     help=f"Accept all findings: write them to the baseline (default: {BASELINE_NAME}), and take out what is gone.",
 )
 @click.option(
+    "--add-suppressions",
+    cls=Grouped,
+    group=_ADOPTION,
+    metavar="REASON",
+    help="Write a comment (or annotation) at every finding that suppresses it for REASON; with --diff only show them.",
+)
+@click.option(
     "--diff-base",
     cls=Grouped,
     group=_ADOPTION,
@@ -205,6 +212,7 @@ def command(
     baseline: str,
     no_baseline: bool,
     write_baseline: bool,
+    add_suppressions: str | None,
     diff_base: str,
     fix: bool,
     unsafe_fixes: bool,
@@ -225,6 +233,7 @@ def command(
         "--baseline": baseline,
         "--no-baseline": no_baseline,
         "--write-baseline": write_baseline,
+        "--add-suppressions": add_suppressions is not None,
         "--diff-base": diff_base,
     }
     _check_options({name for name, value in given.items() if value}, outputs)
@@ -254,12 +263,22 @@ def command(
     if diff_base:
         request = replace(request, changed=_changed_since(diff_base, inputs.paths, quiet=quiet))
     report = lint(request)
-    if diff or fix:
+    if fix or diff or add_suppressions is not None:
         from kube_gaplint.cli import fixing
 
+        if add_suppressions is not None:
+            edits = fixing.suppressions(report, request, add_suppressions, made=not diff)
+        else:
+            edits = fixing.fixes(report, request, unsafe=unsafe_fixes, made=not diff)
         if diff:
-            return FOUND if fixing.show(report, request, unsafe=unsafe_fixes, quiet=quiet, color=color) else 0
-        if fixing.make(report, request, unsafe=unsafe_fixes, quiet=quiet):
+            edits.show(color)
+        else:
+            edits.make()
+        if not quiet:
+            edits.tell()
+        if diff:
+            return FOUND if edits.changes else 0
+        if edits.changes:
             report = lint(request)
     options = RenderOptions(
         width=console.width(),
@@ -282,7 +301,14 @@ def command(
 
 _CONFLICTS = (
     ("--fix", "-", "--fix changes files, and standard input is none; --diff prints the changes instead."),
-    ("--write-baseline", "--fix", "--write-baseline accepts what is there, --fix mends it; first one, then the other."),
+    ("--add-suppressions", "-", "--add-suppressions changes files, and standard input is none."),
+    (
+        "--add-suppressions",
+        "--fix",
+        "--add-suppressions lets findings be, --fix mends them; one at a time.",
+    ),
+    ("--add-suppressions", "--write-baseline", "both let all findings be; give one of them."),
+    ("--write-baseline", "--fix", "--write-baseline accepts what is there, --fix mends it; one at a time."),
     ("--write-baseline", "--diff", "--write-baseline accepts what is there, --diff shows what would mend it."),
     ("--write-baseline", "--no-baseline", "--write-baseline writes the baseline that --no-baseline leaves alone."),
     ("--diff-base", "-", "--diff-base asks git what has changed, and standard input is in no repository."),

@@ -1,12 +1,13 @@
-"""`--fix` and `--diff`: make the fixes of a report in the files, or show them as a patch."""
+"""`--fix`, `--add-suppressions` and `--diff`: change the files as a report asks for, or show the changes as a patch."""
 
 from __future__ import annotations
 
 import os
 import sys
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import get_args
 
 import click
 
@@ -19,49 +20,88 @@ from kube_gaplint.report.escape import visible
 from kube_gaplint.report.layout import Palette
 from kube_gaplint.report.snippet import location
 from kube_gaplint.report.words import count
+from kube_gaplint.suppress import MetaCode, wrong_reason
 from kube_gaplint.text.read import encode_like
 
 
-def show(report: Report, request: Request, *, unsafe: bool, quiet: bool, color: str) -> bool:
-    """Print what would change; whether anything would.
+@dataclass(slots=True)
+class Edits:
+    """The changes that are to be made, and what is told of them on standard error."""
 
-    A pipe gets the patch as it is, fit for `git apply`; on a terminal nothing in it may act.
-    """
-    plan = _plan(report, request, unsafe=unsafe)
-    for change in plan.changes:
-        patch = change.diff()
-        if sys.stdout is not None and sys.stdout.isatty():
-            patch = _for_terminal(patch, Palette(console.wants_color(color, sys.stdout)))
-        console.write_out(patch)
-    _tell(plan, "would be fixed", quiet=quiet)
-    return bool(plan.changes)
+    changes: list[fix.FileChange]
+    told: list[str]
+
+    def show(self, color: str) -> None:
+        """Print the changes as a patch.
+
+        A pipe gets it as it is, fit for `git apply`; on a terminal nothing in it may act.
+        """
+        for change in self.changes:
+            patch = change.diff()
+            if sys.stdout is not None and sys.stdout.isatty():
+                patch = _for_terminal(patch, Palette(console.wants_color(color, sys.stdout)))
+            console.write_out(patch)
+
+    def make(self) -> None:
+        """Change the files. Raises ClickException for one that cannot be written."""
+        for change in self.changes:
+            try:
+                fix.write(change)
+            except OSError as problem:
+                raise click.ClickException(f"cannot write {change.path!r}: {problem.strerror}") from problem
+
+    def tell(self) -> None:
+        for line in self.told:
+            console.note(f"gaplint: {line}")
 
 
-def make(report: Report, request: Request, *, unsafe: bool, quiet: bool) -> bool:
-    """Change the files; whether any was changed. Raises ClickException for a file that cannot be written."""
-    plan = _plan(report, request, unsafe=unsafe)
-    for change in plan.changes:
-        try:
-            fix.write(change)
-        except OSError as problem:
-            raise click.ClickException(f"cannot write {change.path!r}: {problem.strerror}") from problem
-    _tell(plan, "fixed", quiet=quiet)
-    return bool(plan.changes)
-
-
-def _plan(report: Report, request: Request, *, unsafe: bool) -> fix.FixPlan:
-    """The fixes of what the report shows. They are judged with all rules but the ignored ones, whatever is shown."""
+def fixes(report: Report, request: Request, *, unsafe: bool, made: bool) -> Edits:
+    """The fixes of what a report shows. They are judged with all rules but the ignored ones, whatever is shown."""
     wanted = {
         finding.fingerprint
         for finding in report.findings
         if finding.suppressed is None and (finding.fixable == "safe" or (unsafe and finding.fixable == "unsafe"))
     }
-    if not wanted:
-        return fix.FixPlan()
+    plan = fix.FixPlan()
+    if wanted:
+        plan = fix.repair(wanted, _judge(request), unsafe=unsafe, codes=selected_codes(request))
+    told = [
+        f"{location(dropped.finding.place)}: {dropped.finding.code} is not fixed: {dropped.reason}"
+        for dropped in plan.dropped
+    ]
+    return Edits(plan.changes, [*told, _sum(plan.changes, "fixed" if made else "would be fixed")])
+
+
+def suppressions(report: Report, request: Request, reason: str, *, made: bool) -> Edits:
+    """Suppressions for what a report shows. Raises ClickException for a reason that is none."""
+    wrong = wrong_reason(reason)
+    if wrong:
+        raise click.ClickException(f"--add-suppressions: this is no reason: {wrong}")
+    wanted = {
+        finding.fingerprint
+        for finding in report.findings
+        if finding.suppressed is None and finding.code not in _ABOUT_SUPPRESSIONS
+    }
+    done = fix.add_suppressions(wanted, _judge(request), reason) if wanted else fix.Suppressing()
+    told = [
+        f"{location(finding.place)}: {finding.code} is not suppressed: no comment can stand there, and no annotation"
+        for finding in done.left
+    ]
+    return Edits(done.changes, [*told, _sum(done.changes, "suppressed" if made else "would be suppressed")])
+
+
+_ABOUT_SUPPRESSIONS = frozenset(get_args(MetaCode))
+
+
+def _sum(changes: list[fix.FileChange], done: str) -> str:
+    findings = {finding.fingerprint for change in changes for finding in change.findings}
+    return f"{count(len(findings), 'finding')} {done} in {count(len(changes), 'file')}."
+
+
+def _judge(request: Request) -> fix.Judge:
+    """All findings, of all rules but the ignored ones, where some files hold other texts."""
     whole = replace(request, select=(), min_severity=min(Severity), baseline=None, changed=None)
-    return fix.repair(
-        wanted, lambda texts: lint_instead(whole, texts).findings, unsafe=unsafe, codes=selected_codes(request)
-    )
+    return lambda texts: lint_instead(whole, texts).findings
 
 
 def lint_instead(request: Request, texts: Mapping[str, str]) -> Report:
@@ -91,13 +131,3 @@ def _for_terminal(patch: str, palette: Palette) -> str:
             shown = palette.second(shown)
         lines.append(shown)
     return "\n".join(lines)
-
-
-def _tell(plan: fix.FixPlan, done: str, *, quiet: bool) -> None:
-    if quiet:
-        return
-    for dropped in plan.dropped:
-        finding = dropped.finding
-        console.note(f"gaplint: {location(finding.place)}: {finding.code} is not fixed: {dropped.reason}")
-    fixed = {id(finding) for change in plan.changes for finding in change.findings}
-    console.note(f"gaplint: {count(len(fixed), 'finding')} {done} in {count(len(plan.changes), 'file')}.")

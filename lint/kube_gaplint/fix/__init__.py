@@ -9,6 +9,18 @@ from __future__ import annotations
 
 from kube_gaplint.fix.files import FileChange, Stale, write
 from kube_gaplint.fix.plan import Dropped, FixPlan, plan
-from kube_gaplint.fix.repair import repair
+from kube_gaplint.fix.repair import Judge, repair
+from kube_gaplint.fix.suppressing import Suppressing, add_suppressions
 
-__all__ = ["Dropped", "FileChange", "FixPlan", "Stale", "plan", "repair", "write"]
+__all__ = [
+    "Dropped",
+    "FileChange",
+    "FixPlan",
+    "Judge",
+    "Stale",
+    "Suppressing",
+    "add_suppressions",
+    "plan",
+    "repair",
+    "write",
+]

@@ -116,9 +116,15 @@ class _Repair:
     # Whose fault it is
 
     def _blamed(self, outcome: _Outcome) -> dict[str, Dropped]:
-        left = Counter(finding.fingerprint for finding in outcome.findings)
+        # Equal findings are told apart by their order only, so they are counted.
+        before, after, fixed = (
+            Counter(finding.digest for finding in findings)
+            for findings in (self.before, outcome.findings, outcome.fixed)
+        )
         staying = {
-            finding.fingerprint: Dropped(finding, _STAYS) for finding in outcome.fixed if left[finding.fingerprint]
+            finding.fingerprint: Dropped(finding, _STAYS)
+            for finding in outcome.fixed
+            if after[finding.digest] > max(0, before[finding.digest] - fixed[finding.digest])
         }
         if staying:
             return staying

@@ -6,6 +6,7 @@ import re
 import shlex
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from kube_gaplint.fix.desk import Draft, OpenFile, Refused
 from kube_gaplint.fix.expected import Expected
@@ -13,6 +14,9 @@ from kube_gaplint.text.edit import Edit, Tree, apply
 from kube_gaplint.text.nodes import Scalar
 from kube_gaplint.text.scalar_text import ScalarText, scalar_text
 from kube_gaplint.text.source import Span, line_start_before
+
+if TYPE_CHECKING:
+    import tree_sitter
 
 _BLANKS = re.compile(r"[ \t]*")
 _LINE_END = re.compile(r"[^\r\n]*")
@@ -67,8 +71,15 @@ class Script:
         text = "".join(f" {shlex.quote(word)}" for word in words)
         return self._draft([(Span(span.end, span.end), self._escaped(text), text)])
 
+    def add_comment_before(self, span: Span, comment: str) -> Draft:
+        """Add a comment in front of the line on which a command begins. Raises Refused where it would be none there."""
+        return self._line_before(span, comment, is_comment=True)
+
     def add_line_before(self, span: Span, line: str) -> Draft:
         """Add a line in front of the one on which a command begins; behind no `\\` that continues the one before."""
+        return self._line_before(span, line)
+
+    def _line_before(self, span: Span, line: str, *, is_comment: bool = False) -> Draft:
         start = self._line_start(span.start)
         while self._continues(start):
             start = self._line_start(start - 1)
@@ -76,9 +87,12 @@ class Script:
         blanks = self._blanks(start)
         own = blanks[self._indentation(start) :]
         newline = self.file.source.newline
-        return self._draft(
-            [(Span(start, start), f"{blanks}{line}{newline}", f"{own}{line}\n")], anchor=start + len(blanks) - len(own)
-        )
+        anchor = start + len(blanks) - len(own)
+        if is_comment:
+            at = self._offset(anchor)
+            if not _is_comment(f"{self.text[:at]}{own}{line}\n{self.text[at:]}", at + len(own)):
+                raise Refused("a comment would become part of the program there")
+        return self._draft([(Span(start, start), f"{blanks}{line}{newline}", f"{own}{line}\n")], anchor=anchor)
 
     def add_line_after(self, span: Span, line: str, behind: tuple[str, ...] = ()) -> Draft:
         """Add a line behind the one on which a span ends, indented as that one.
@@ -227,13 +241,24 @@ class Script:
         return Draft(self.file, tuple(edits), ((tree, made),))
 
 
-def _syntax_errors(text: str) -> int:
-    """How many places of a shell script the grammar does not understand."""
+def _parsed(text: str) -> tree_sitter.Tree:
     import tree_sitter
     import tree_sitter_bash
 
     parser = tree_sitter.Parser(tree_sitter.Language(tree_sitter_bash.language()))
-    cursor = parser.parse(text.encode("utf-8", "surrogatepass")).walk()
+    return parser.parse(text.encode("utf-8", "surrogatepass"))
+
+
+def _is_comment(text: str, at: int) -> bool:
+    """Whether a comment begins at an offset of a shell script."""
+    start = len(text[:at].encode("utf-8", "surrogatepass"))
+    node = _parsed(text).root_node.descendant_for_byte_range(start, start + 1)
+    return node is not None and node.type == "comment" and node.start_byte == start
+
+
+def _syntax_errors(text: str) -> int:
+    """How many places of a shell script the grammar does not understand."""
+    cursor = _parsed(text).walk()
     count = 0
     while True:
         node = cursor.node
