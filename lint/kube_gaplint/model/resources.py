@@ -8,7 +8,7 @@ from kube_gaplint.facts.instances import GPUS_OF_A_BOARD, WHOLE_BY_PRODUCT, devi
 from kube_gaplint.facts.resources import AUTOPILOT_CLASSES, COMPUTE_CLASS
 from kube_gaplint.model.pod import affinity
 from kube_gaplint.model.profile import Profile
-from kube_gaplint.model.setting import Absent, Set, Setting, Unknown
+from kube_gaplint.model.setting import Absent, Origin, Set, Setting, Unknown
 from kube_gaplint.model.workload import Container, Pod, Role, Workload
 
 WORDS = {"memory": "memory", "cpu": "CPU", "ephemeral-storage": "ephemeral storage"}
@@ -72,6 +72,13 @@ class Asked:
     missing: tuple[str, ...]
     alone: bool
     """Its pod surely takes all accelerators of a node."""
+
+    @property
+    def place(self) -> Origin:
+        """Where a request is missed: the container, or where its accelerators are asked for in another file (a TrainJob
+        over a runtime)."""
+        home, devices = self.container.origin, self.container.accelerators[0].origin
+        return home if devices.place.source.path == home.place.source.path else devices
 
     @property
     def shared_without_memory(self) -> bool:

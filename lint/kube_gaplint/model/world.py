@@ -10,7 +10,7 @@ from itertools import combinations
 from kube_gaplint.model.setting import Absent, Origin, Set, Setting, Unknown
 from kube_gaplint.model.training import Launcher, TrainingProcess
 from kube_gaplint.model.units import as_integer
-from kube_gaplint.model.workload import Container
+from kube_gaplint.model.workload import Container, Workload
 
 AGENTS = frozenset({
     "torchrun", "torch.distributed.launch", "ft_launcher", "hyperpodrun", "deepspeed", "accelerate", "composer",
@@ -205,12 +205,13 @@ def gang_sizes(process: TrainingProcess) -> set[int]:
         return set()
     sizes = {workload.nodes.value}
     counts = []
+    groups = _groups_of_pods(workload)
     for role in workload.roles:
         if not role.trains and role is not process.role:
             continue
         if not isinstance(role.replicas, Set):
             return set()
-        counts.append(role.replicas.value)
+        counts.append(role.replicas.value // groups)
         for key in ("parallelism", "completions"):
             own = as_integer(role.fields[key]) if key in role.fields else None
             if isinstance(own, Set):
@@ -222,6 +223,12 @@ def gang_sizes(process: TrainingProcess) -> set[int]:
     for size in range(1, len(counts) + 1):
         sizes.update(sum(chosen) for chosen in combinations(counts, size))
     return sizes
+
+
+def _groups_of_pods(workload: Workload) -> int:
+    """How many groups of their own an object makes: a LeaderWorkerSet has `replicas` of them."""
+    groups = as_integer(workload.fields["spec.replicas"]) if workload.subject.kind == "LeaderWorkerSet" else None
+    return groups.value if isinstance(groups, Set) and groups.value > 0 else 1
 
 
 # MPI

@@ -81,7 +81,7 @@ def check(workload: Workload, context: Context) -> Iterator[Gap]:
             yield from _too_low(workload, one, bound)
         elif "cpu" in one.missing and not one.alone and not one.shared_without_memory:
             yield Gap(
-                one.container.origin,
+                one.place,
                 f"{one.devices} GPU{'s' if one.devices > 1 else ''}, but no CPU request",
                 "other pods on the node take the cores that feed the GPUs, and the slowest rank sets everybody's pace",
                 detail="request",

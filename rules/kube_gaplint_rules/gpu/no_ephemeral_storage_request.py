@@ -85,7 +85,7 @@ def check(workload: Workload, context: Context) -> Iterator[Gap]:
         first = writes[0]
         more = f" and {len(writes) - 1} more" if len(writes) > 1 else ""
         yield Gap(
-            one.container.origin,
+            one.place,
             f"{first.what} in {first.path} on {first.where}{more}, but no request for ephemeral-storage",
             "under disk pressure the kubelet evicts first what is most above its request, and the other ranks wait",
             detail="ephemeral-storage",

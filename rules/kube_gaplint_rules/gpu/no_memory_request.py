@@ -81,7 +81,7 @@ def check(workload: Workload, context: Context) -> Iterator[Gap]:
         others = [WORDS[name] for name in one.missing if name != "memory"]
         also = f", and none for {' and '.join(others)}" if others else ""
         yield Gap(
-            one.container.origin,
+            one.place,
             f"{one.devices} GPU{'s' if one.devices > 1 else ''}, but no memory request or limit{also}",
             "the node is filled up with other pods, and when its memory runs out this one is evicted first",
             detail="memory",
