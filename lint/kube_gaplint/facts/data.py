@@ -15,6 +15,12 @@ DATA_OPTIONS: tuple[str, ...] = (
 """Options of training programs that name where the training data lies (Megatron-LM, NeMo, timm, torchvision, verl,
 LLaMA-Factory, torchtitan, and what scripts of one's own are used to call it)."""
 
+DATA_FOLDERS = frozenset({
+    "data", "dataset", "datasets", "corpus", "training-data", "train-data", "traindata", "imagenet", "laion", "c4",
+    "pile",
+})  # fmt: skip
+"""Last parts of mount paths that hold training data, where no option tells."""
+
 STREAMING_WORDS = ("stream", "webdataset", "wds", "mosaicml")
 """Parts of options and values of loaders that read a stream of large files and keep their own cache."""
 

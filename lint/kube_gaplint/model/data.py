@@ -16,11 +16,24 @@ from kube_gaplint.model.workload import Container, Pod, Role, Volume, Workload
 
 
 def data_paths(process: TrainingProcess) -> Iterator[Set[str]]:
-    """The absolute paths that the program is told to read its data from."""
+    """The absolute paths that the program reads its data from: those that it is told, then mounts with the name of a
+    data folder on which it saves nothing."""
     for name in facts.DATA_OPTIONS:
         found = process.options.find(name)
         if found is not None and isinstance(found.value, Set) and found.value.value.startswith("/"):
             yield found.value
+    for mount in process.container.mounts:
+        if isinstance(mount.path, Set) and _holds_data(mount.path.value, process):
+            yield Set(mount.path.value, mount.origin)
+
+
+def _holds_data(folder: str, process: TrainingProcess) -> bool:
+    """A mount is called like a data folder, and the program does not save below it."""
+    if folder.rstrip("/").rpartition("/")[2].lower() not in facts.DATA_FOLDERS:
+        return False
+    saved = process.settings.save_path
+    known = saved.value if isinstance(saved, Set) else saved.prefix if isinstance(saved, Unknown) else ""
+    return not f"{known}/".startswith(f"{folder.rstrip('/')}/")
 
 
 def streams(process: TrainingProcess) -> bool:

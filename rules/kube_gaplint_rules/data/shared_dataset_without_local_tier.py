@@ -23,8 +23,8 @@ def check(process: TrainingProcess, _context: Context) -> Iterator[Gap]:
     """Many nodes read the data set straight from one file server or bucket.
 
     ## What it flags
-    A training on eight or more nodes whose data path lies on NFS, a bucket that is mounted as a folder or a claim that
-    many nodes mount, in a pod without anything of the node's own (an emptyDir, a local disk) to stage it on. Loaders
+    A training on eight or more nodes whose data path (an option, or a mount called `data`, `datasets` and the like) lies
+    on NFS, a bucket that is mounted as a folder or a claim that many nodes mount, in a pod without anything of the node's own (an emptyDir, a local disk) to stage it on. Loaders
     that stream, mounts with a cache and parallel file systems are left alone.
 
     ## Why it hurts
