@@ -23,9 +23,10 @@ def check(process: TrainingProcess, _context: Context) -> Iterator[Gap]:
     """Many nodes read the data set straight from one file server or bucket.
 
     ## What it flags
-    A training on eight or more nodes whose data path (an option, or a mount called `data`, `datasets` and the like) lies
-    on NFS, a bucket that is mounted as a folder or a claim that many nodes mount, in a pod without anything of the node's own (an emptyDir, a local disk) to stage it on. Loaders
-    that stream, mounts with a cache and parallel file systems are left alone.
+    A training on eight or more nodes whose data path (an option, or a mount called `data`, `datasets` and the like)
+    lies on NFS, a bucket that is mounted as a folder or a claim that many nodes mount, in a pod without anything of the
+    node's own (an emptyDir, a local disk) to stage it on. Loaders that stream, mounts with a cache and parallel file
+    systems are left alone.
 
     ## Why it hurts
     What two nodes read in minutes took 60 nodes over eight hours: the links were 1 to 10 % used, and the file server's
