@@ -27,9 +27,9 @@ def check(workload: Workload, _context: Context) -> Iterator[Gap]:
     alone.
 
     ## Why it hurts
-    Every restart copies everything again, and the GPUs wait. SmolLM3 kept its data on the nodes and prepared a spare
-    node beforehand for that reason; ByteRobust counts the time from failure to training as lost, and keeps restarts in
-    place to save it.
+    Every restart copies everything again, and the GPUs wait. To bring SmolLM3's data to a node took three hours, so its
+    team kept it on the nodes and held a spare node ready that had it already. ByteRobust keeps restarts in place for
+    the same reason: what a restart costs is paid at every failure.
 
     ## Bad
     ```yaml

@@ -31,8 +31,9 @@ def check(workload: Workload, _context: Context) -> Iterator[Gap]:
     ## Why it hurts
     A run of weeks starts again dozens of times (OPT-175B: 90), in every pod at once. When PyPI or a mirror answers with
     502 the job stays down; a script without `set -e` hides that behind an import error, which held one team up for two
-    days. And a release that came out since the last start runs in the middle of the training: BLOOM's first silent
-    deadlocks, 35 hours in all, followed a dependency that had moved.
+    days. And a release that came out since the last start runs in the middle of the training: OPT-175B went from
+    Megatron 2.4 to 2.6 by accident, which changed how it trained; BLOOM lost 35 hours to silent deadlocks, the first of
+    them right after a rebased dependency had come in untested.
 
     ## Bad
     ```yaml
