@@ -55,3 +55,8 @@ def duration(seconds: float) -> str:
 
 def _short(number: float) -> str:
     return f"{number:.0f}" if abs(number - round(number)) < 0.05 else f"{number:.1f}"
+
+
+def counted(number: int, one: str, many: str = "") -> str:
+    """`1 GPU`, `2,048 GPUs`; `many` is the plural where it is not the word with an s."""
+    return f"{number:,} {one if number == 1 else many or one + 's'}"

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import combinations
 
+from kube_gaplint.model.scale import counted
 from kube_gaplint.model.setting import Absent, Origin, Set, Setting, Unknown
 from kube_gaplint.model.training import Launcher, TrainingProcess
 from kube_gaplint.model.units import as_integer
@@ -114,14 +115,14 @@ def _processes(process: TrainingProcess) -> Iterator[Mismatch]:
         left = devices.value - told.value
         yield Mismatch(
             f"processes:{told.value}:{devices.value}",
-            f"{who} starts {_count(told.value, 'process', 'processes')} in a container with "
-            f"{_count(devices.value, 'accelerator')}",
-            f"{_count(-left, 'process', 'processes')} of each pod find no device, and the job fails at its start"
+            f"{who} starts {counted(told.value, 'process', 'processes')} in a container with "
+            f"{counted(devices.value, 'accelerator')}",
+            f"{counted(-left, 'process', 'processes')} of each pod find no device, and the job fails at its start"
             if left < 0
-            else f"{_count(left, 'accelerator')} of each pod stay idle",
+            else f"{counted(left, 'accelerator')} of each pod stay idle",
             told.origin,
             devices.origin,
-            _count(devices.value, "accelerator"),
+            counted(devices.value, "accelerator"),
         )
         return
 
@@ -181,13 +182,13 @@ def _nodes(process: TrainingProcess) -> Iterator[Mismatch]:
         total = max(sizes)
         yield Mismatch(
             f"nodes:{told.value}:{total}",
-            f"{name} is {told.value}, but {_count(total, one)} take{'s' if total == 1 else ''} part",
+            f"{name} is {told.value}, but {counted(total, one)} take{'s' if total == 1 else ''} part",
             f"the rendezvous waits for {told.value - total} more, and fails when its time is up"
             if told.value > total
-            else f"{_count(total - told.value, one)} cannot join, and hold GPUs for nothing",
+            else f"{counted(total - told.value, one)} cannot join, and hold GPUs for nothing",
             told.origin,
             where,
-            _count(total, one),
+            counted(total, one),
         )
         return
 
@@ -249,14 +250,14 @@ def _slots(process: TrainingProcess) -> Iterator[Mismatch]:
         if slots.value > devices.value or not one_each:
             yield Mismatch(
                 f"slots:{slots.value}:{devices.value}",
-                f"slotsPerWorker is {slots.value}, but a worker has {_count(devices.value, 'accelerator')}",
-                f"{slots.value} processes a worker share {_count(devices.value, 'device')}, and the job fails at its "
+                f"slotsPerWorker is {slots.value}, but a worker has {counted(devices.value, 'accelerator')}",
+                f"{slots.value} processes a worker share {counted(devices.value, 'device')}, and the job fails at its "
                 "start"
                 if slots.value > devices.value
-                else f"{_count(devices.value - slots.value, 'accelerator')} of each worker stay idle",
+                else f"{counted(devices.value - slots.value, 'accelerator')} of each worker stay idle",
                 slots.origin,
                 devices.origin,
-                _count(devices.value, "accelerator"),
+                counted(devices.value, "accelerator"),
             )
             return
     count = None if launcher is None else as_integer(launcher.options.get("np", "n", "num-proc"))
@@ -269,14 +270,14 @@ def _slots(process: TrainingProcess) -> Iterator[Mismatch]:
         return
     yield Mismatch(
         f"np:{count.value}:{total}",
-        f"{launcher.kind} starts {count.value} processes, but {_count(workload.nodes.value, 'worker')} with "
-        f"{_count(slots.value, 'slot')} have room for {total}",
+        f"{launcher.kind} starts {count.value} processes, but {counted(workload.nodes.value, 'worker')} with "
+        f"{counted(slots.value, 'slot')} have room for {total}",
         "there are not enough slots, and the job fails at its start"
         if count.value > total
-        else f"{_count(total - count.value, 'slot')} and the accelerators behind them stay idle",
+        else f"{counted(total - count.value, 'slot')} and the accelerators behind them stay idle",
         count.origin,
         slots.origin,
-        f"{_count(slots.value, 'slot')} a worker",
+        f"{counted(slots.value, 'slot')} a worker",
     )
 
 
@@ -315,12 +316,12 @@ def _world_size(process: TrainingProcess) -> Iterator[Mismatch]:
     pods = max(sizes)
     yield Mismatch(
         f"world:{told.value}:{pods}:{devices.value}",
-        f"WORLD_SIZE is {told.value}, but there {'is' if pods == 1 else 'are'} {_count(pods, 'pod')} with "
-        f"{_count(devices.value, 'accelerator')} each",
+        f"WORLD_SIZE is {told.value}, but there {'is' if pods == 1 else 'are'} {counted(pods, 'pod')} with "
+        f"{counted(devices.value, 'accelerator')} each",
         "the process group waits for ranks that never come, or leaves some out",
         told.origin,
         devices.origin,
-        _count(devices.value, "accelerator"),
+        counted(devices.value, "accelerator"),
     )
 
 
@@ -391,7 +392,3 @@ def _tasks(process: TrainingProcess) -> Set[int] | None:
     if devices is None or step.processes_per_node.value < devices.value:
         return None
     return Set(step.nodes.value * step.processes_per_node.value, step.processes_per_node.origin)
-
-
-def _count(number: int, one: str, many: str = "") -> str:
-    return f"{number:,} {one if number == 1 else many or one + 's'}"

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from kube_gaplint.facts.resources import CPUS_OF_A_GPU
 from kube_gaplint.findings import Fix, Gap, Related, Severity
 from kube_gaplint.model.resources import Asked, asked, data_workers, limit
+from kube_gaplint.model.scale import counted
 from kube_gaplint.model.setting import Set
 from kube_gaplint.model.units import quantity
 from kube_gaplint.model.workload import Workload
@@ -82,7 +83,7 @@ def check(workload: Workload, context: Context) -> Iterator[Gap]:
         elif "cpu" in one.missing and not one.alone and not one.shared_without_memory:
             yield Gap(
                 one.place,
-                f"{one.devices} GPU{'s' if one.devices > 1 else ''}, but no CPU request",
+                f"{counted(one.devices, 'GPU')}, but no CPU request",
                 "other pods on the node take the cores that feed the GPUs, and the slowest rank sets everybody's pace",
                 detail="request",
                 fix=Fix(f"request at least {CPUS_OF_A_GPU} CPUs a GPU, and what the data loaders need"),
@@ -96,7 +97,7 @@ def _too_low(workload: Workload, one: Asked, bound: Set[str]) -> Iterator[Gap]:
         return
     workers = data_workers(workload, one.container)
     least = CPUS_OF_A_GPU * one.devices
-    need, why = least, f"{one.devices} GPU{'s' if one.devices > 1 else ''} ({CPUS_OF_A_GPU} cores each: {least})"
+    need, why = least, f"{counted(one.devices, 'GPU')} ({CPUS_OF_A_GPU} cores each: {least})"
     if workers is not None and workers.value > need:
         need, why = workers.value, f"the {workers.value} data-loader workers of a process"
     if cores >= need:
