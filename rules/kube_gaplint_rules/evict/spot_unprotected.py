@@ -102,7 +102,7 @@ def check(workload: Workload, context: Context) -> Iterator[Gap]:
         warned = f" after {duration(notice.seconds)} of notice" if notice is not None else ""
         yield Gap(
             choice.origin,
-            f"the pods run on spot nodes ({choice.key}), and {', '.join(what for what, _ in gaps)}",
+            f"the pods run on spot nodes ({choice.key}): {' and '.join(what for what, _ in gaps)}",
             f"the first node that is taken away{warned} costs {size(workload)} the run, or all since the last save",
             detail="spot",
             related=tuple(Related(origin, what) for what, origin in gaps),

@@ -107,8 +107,10 @@ def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
         cost = f"SIGKILL cuts the save off, and {size(workload)} go back to the last periodic one"
     else:
         takes = f" (a save takes {declared})" if declared else ""
-        message = f"{duration(grace.value)} of grace{default}, and the program saves periodically only{takes}"
-        cost = f"every drain or preemption costs {size(workload)} what was done since the last save"
+        never = isinstance(process.settings.signal_save, Set)
+        how = "saves periodically only" if never else "shows no save on SIGTERM"
+        message = f"{duration(grace.value)} of grace{default}, and the program {how}{takes}"
+        cost = f"a drain or preemption costs {size(workload)} what was done since the last save"
     yield Gap(
         grace.origin if grace.origin.written else process.origin,
         message,
