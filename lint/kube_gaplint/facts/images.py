@@ -311,6 +311,18 @@ def _torch_in_tag(reference: Reference, what: str) -> Contents:
     return Contents(torch, None, True, f"{what}: the tag gives torch {_dotted(torch)}")
 
 
+_TORCH_DIGITS = re.compile(r"(?:^|-)torch(\d)(\d{1,2})(\d)(?:-|\Z)", re.ASCII)
+
+
+def _torch_digits(reference: Reference, what: str) -> Contents:
+    """`py311-cuda124-torch251`: the release without dots."""
+    found = _TORCH_DIGITS.search(reference.tag)
+    if found is None:
+        return Contents(None, None, True, f"{what} holds torch; the tag does not tell the release")
+    torch = (int(found[1]), int(found[2]), int(found[3]))
+    return _with_wheel(torch, f"{what}: the tag gives torch {_dotted(torch)}", reference.tag)
+
+
 def _ngc_pytorch(reference: Reference, what: str) -> Contents:
     return _monthly(NGC_PYTORCH, reference, what)
 
@@ -421,6 +433,7 @@ REPOSITORIES: tuple[Repository, ...] = (
         "https://hub.docker.com/u/huggingface",
     ),
     _repository(r"(?:axolotlai|winglian)/axolotl(?:-cloud)?", "axolotl's image", _torch_in_tag, "https://hub.docker.com/r/axolotlai/axolotl"),
+    _repository(r"modh/training", "OpenShift AI's training image", _torch_digits, "https://quay.io/repository/modh/training"),
     _repository(r"deepspeed/deepspeed", "deepspeed/deepspeed", _holds_torch, "https://hub.docker.com/r/deepspeed/deepspeed"),
     _repository(r"hiyouga/(?:llamafactory|verl)", "hiyouga's image", _torch_in_tag, "https://hub.docker.com/u/hiyouga"),
     _repository(r"verlai/verl", "verlai/verl", _torch_in_tag, "https://hub.docker.com/r/verlai/verl"),
