@@ -76,6 +76,17 @@ def test_parallel_groups_must_divide_the_world(sizes: str, found: list[str], tmp
     assert details(tmp_path, command) == found
 
 
+@pytest.mark.parametrize(
+    ("command", "found"),
+    [
+        ("torchrun --nnodes=2 --nproc-per-node=8 train.py", ["nodes:2:1"]),
+        ("torchrun --nnodes=2 --node-rank=1 --nproc-per-node=8 train.py", []),
+    ],
+)
+def test_a_single_pod_that_knows_its_rank_is_one_of_several(command: str, found: list[str], tmp_path: Path) -> None:
+    assert details(tmp_path, command, pods=1) == found
+
+
 def test_groups_are_not_counted_in_a_world_that_does_not_fit(tmp_path: Path) -> None:
     command = "torchrun --nnodes=3 --nproc-per-node=8 pretrain_gpt.py --train-iters 9 --tensor-model-parallel-size 5"
     assert details(tmp_path, command) == ["nodes:3:2"]

@@ -39,9 +39,8 @@ WRITTEN_BY_VARIABLE: dict[str, str] = {
 """Variables that name a folder which libraries fill (documentation of each library)."""
 
 WRITTEN_BY_OPTION: tuple[str, ...] = (
-    "cache-dir", "data-cache-path", "dataset-cache-dir", "tokenizer-cache-dir", "output-dir", "out-dir", "log-dir",
-    "logging-dir", "logdir", "tensorboard-dir", "tensorboard-log-path", "wandb-save-dir", "scratch-dir", "work-dir",
-    "local-cache", "download-dir",
+    "cache-dir", "data-cache-path", "dataset-cache-dir", "tokenizer-cache-dir", "scratch-dir", "local-cache",
+    "download-dir", "download-path",
 )  # fmt: skip
 """Options of training programs that name a folder which they fill."""
 
@@ -49,4 +48,4 @@ SCRATCH_FOLDERS = frozenset({
     "scratch", "cache", ".cache", "data", "dataset", "datasets", "checkpoint", "checkpoints", "ckpt", "ckpts", "output",
     "outputs", "wandb", "models", "model",
 })  # fmt: skip
-"""Last parts of paths at which an emptyDir is mounted to be filled."""
+"""Last parts of paths at which an emptyDir is mounted to be filled, and names of such volumes."""

@@ -19,7 +19,7 @@ DELETING_PROGRAMS = frozenset({"rm", "find", "tmpwatch", "tmpreaper"})
 FUSE_DRIVERS = ("gcsfuse", "s3.csi", "mountpoint", "blob.csi", "ossplugin", "s3fs", "goofys", "csi-s3", "rclone")
 """Parts of the names of CSI drivers that show a bucket as a folder (each driver's own documentation)."""
 
-PARALLEL_FILE_SYSTEMS = ("lustre", "fsx.csi", "weka", "beegfs", "gpfs", "spectrumscale", "parallelstore", "daos")
+PARALLEL_FILE_SYSTEMS = ("lustre", "fsx.csi", "weka", "beegfs", "gpfs", "spectrumscale", "parallel", "daos")
 """Parts of the names of drivers and classes of file systems that spread one file over many servers."""
 
 NETWORK_CLIENTS = ("nfs", "efs.csi", "filestore", "file.csi", "smb.csi", "cephfs", "nasplugin")

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from kube_gaplint.facts.resources import SCRATCH_FOLDERS, WRITTEN_BY_OPTION, WRITTEN_BY_VARIABLE
 from kube_gaplint.model.data import stagings
 from kube_gaplint.model.setting import Absent, Origin, Set
-from kube_gaplint.model.storage import kept, volume_at
+from kube_gaplint.model.storage import copied_elsewhere, kept, volume_at
+from kube_gaplint.model.training import TrainingProcess
 from kube_gaplint.model.workload import Container, Role, Workload
 
 
@@ -25,8 +26,8 @@ class Write:
 def disk_writes(workload: Workload, role: Role, container: Container) -> list[Write]:
     """Folders that are surely written on the node's own disk, each once.
 
-    Known by variables and options that name them (facts.resources), by the save path of the program, by what the start
-    script copies, and by emptyDirs that are mounted as scratch space.
+    Known by variables and options that name them (facts.resources), by checkpoints that are copied away from there, by
+    what the start script copies, and by emptyDirs that are mounted as scratch space.
     """
     found: dict[str, Write] = {}
     for write in _writes(workload, role, container):
@@ -38,12 +39,7 @@ def _writes(workload: Workload, role: Role, container: Container) -> Iterator[Wr
     for process in workload.processes:
         if process.container is not container:
             continue
-        saved = process.settings.save_path
-        if isinstance(saved, Set) and saved.origin.written:
-            place = kept(process, saved)
-            on_disk = isinstance(place.mount, Absent) or (place.volume is not None and place.volume.kind == "empty-dir")
-            if place.state == "lost" and (on_disk or place.mount is None):
-                yield Write(saved.value, "checkpoints", saved.origin, place.where)
+        yield from _checkpoints(process)
         for option in WRITTEN_BY_OPTION:
             found = process.options.find(option)
             if found is not None and isinstance(found.value, Set):
@@ -58,8 +54,20 @@ def _writes(workload: Workload, role: Role, container: Container) -> Iterator[Wr
         volume = role.pod.volume(mount.volume)
         if volume is None or volume.kind != "empty-dir" or mount.read_only or not isinstance(mount.path, Set):
             continue
-        if mount.path.value.rstrip("/").rpartition("/")[2].lower() in SCRATCH_FOLDERS:
+        if SCRATCH_FOLDERS.intersection((mount.path.value.rstrip("/").rpartition("/")[2].lower(), volume.name.lower())):
             yield Write(mount.path.value, "files", mount.origin, f"the emptyDir {volume.name}")
+
+
+def _checkpoints(process: TrainingProcess) -> Iterator[Write]:
+    """Checkpoints that are written to the disk and taken away from there. Those that are lost with it are another gap:
+    once they go to a volume, the disk is not written."""
+    saved = process.settings.save_path
+    if not isinstance(saved, Set) or not saved.origin.written:
+        return
+    place = kept(process, saved)
+    elsewhere = isinstance(process.settings.second_path, Set) or copied_elsewhere(process, saved.value, place.volume)
+    if place.state == "lost" and elsewhere and (place.volume is None or place.volume.kind == "empty-dir"):
+        yield Write(saved.value, "checkpoints", saved.origin, place.where)
 
 
 def _on_disk(path: Set[str], what: str, role: Role, container: Container) -> Iterator[Write]:

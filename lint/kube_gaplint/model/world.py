@@ -180,6 +180,8 @@ def _nodes(process: TrainingProcess) -> Iterator[Mismatch]:
         if told.value == 1 and not workload.subject.api_version.startswith("kubeflow.org/"):
             continue  # every pod may train by itself
         total = max(sizes)
+        if total == 1 and _one_of_several(process, agent):
+            continue
         yield Mismatch(
             f"nodes:{told.value}:{total}",
             f"{name} is {told.value}, but {counted(total, one)} take{'s' if total == 1 else ''} part",
@@ -191,6 +193,16 @@ def _nodes(process: TrainingProcess) -> Iterator[Mismatch]:
             counted(total, one),
         )
         return
+
+
+def _one_of_several(process: TrainingProcess, agent: Launcher | None) -> bool:
+    """Its object is probably one of several that form a group: a bare pod, or one that is told its own rank."""
+    if process.workload.subject.kind == "Pod":
+        return True
+    if agent is not None and isinstance(agent.options.get("node-rank", "machine-rank"), Set):
+        return True
+    given = (process.container.environment.variables.get(name) for name in ("PET_NODE_RANK", "NODE_RANK", "RANK"))
+    return any(isinstance(rank, Set) and rank.origin.written for rank in given)
 
 
 def _fixed(process: TrainingProcess) -> bool:
