@@ -117,6 +117,32 @@ def test_labels_taints_and_limits_tell_as_well() -> None:
     assert pool(limits="{nvidia.com/gpu: 0}").gpus.answer == "no"
 
 
+def test_taints_that_are_wholly_known() -> None:
+    taints = "[{key: nvidia.com/gpu, value: 'true', effect: NoSchedule}, {key: team, effect: NoExecute}, {key: x}]"
+    found = pool(taints=taints).taints
+    assert [(one.key, one.value, one.effect) for one in found] == [
+        ("nvidia.com/gpu", "true", "NoSchedule"),
+        ("team", "", "NoExecute"),
+    ]
+    assert pool(taints="[{key: team, value: '${TEAM}', effect: NoSchedule}]").taints == ()
+
+
+@pytest.mark.parametrize(
+    ("disruption", "leaves"),
+    [
+        ("consolidationPolicy: WhenEmptyOrUnderutilized", False),
+        ("consolidationPolicy: WhenEmpty", False),
+        ("consolidationPolicy: WhenEmpty, budgets: [{nodes: '0', reasons: [Drifted]}]", True),
+        ("budgets: [{nodes: '0'}]", True),
+        ("budgets: [{nodes: '0', schedule: '0 9 * * 1-5', duration: 8h}]", False),
+        ("budgets: [{nodes: '10%'}]", False),
+    ],
+)
+def test_pools_that_leave_running_pods_alone(disruption: str, leaves: bool) -> None:
+    text = f"{POOL}  disruption: {{{disruption}}}\n"
+    assert only(NodePool, text).leaves_running_pods is leaves
+
+
 def test_what_excludes_wins() -> None:
     requirement = "{key: karpenter.k8s.aws/instance-gpu-count, operator: DoesNotExist}"
     assert pool(requirement, labels="{nvidia.com/gpu: 'true'}").gpus.answer == "no"

@@ -125,7 +125,8 @@ def test_budgets_that_let_none_go(spec: str, holds: bool, tmp_path: Path) -> Non
 def test_tolerations(toleration: str, expected: bool | None, tmp_path: Path) -> None:
     aks = next(taint for taint in POOL_TAINTS if taint.title.startswith("AKS"))
     quoted = toleration.replace("${KEY}", '"${KEY}"')
-    assert tolerates(pod(tmp_path, f"tolerations: [{quoted}]"), aks) is expected
+    found = tolerates(pod(tmp_path, f"tolerations: [{quoted}]"), aks.taint, aks.value, aks.effect)
+    assert found is expected
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from kube_gaplint.kinds import cloudinit, node_os
 from kube_gaplint.kinds.context import Context
 from kube_gaplint.kinds.fields import Part
 from kube_gaplint.kinds.gpu_nodes import Evidence, either
-from kube_gaplint.model.nodes import Budget, CarriesGpus, NodeBootstrap, NodeImage, NodePool
+from kube_gaplint.model.nodes import Budget, CarriesGpus, NodeBootstrap, NodeImage, NodePool, Taint
 from kube_gaplint.model.profile import Profile
 from kube_gaplint.model.setting import Absent, Link, Origin, Set, Setting, Unknown, mapped
 from kube_gaplint.text.nodes import Scalar
@@ -63,7 +63,16 @@ def _pool(context: Context) -> NodePool:
         replaces_drifted=context.object.kind == "NodePool",
         controller="eks-auto" if auto else "karpenter",
         budgets=budgets,
+        taints=tuple(_taints(template)),
     )
+
+
+def _taints(template: Part) -> Iterator[Taint]:
+    """Taints that are wholly known."""
+    for item in template.at("taints").items():
+        key, effect = item.text("key"), item.text("effect")
+        if key and effect and not item.at("value").unknown:
+            yield Taint(key, item.text("value") or "", effect, item.origin)
 
 
 def _template(context: Context) -> Part:

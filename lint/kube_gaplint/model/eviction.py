@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from kube_gaplint.facts.placement import PoolTaint
 from kube_gaplint.model.pod import is_text, open_parts, tolerations
 from kube_gaplint.model.setting import Absent, Origin, Set, Unknown
 from kube_gaplint.model.surroundings import DisruptionBudget
@@ -128,7 +127,7 @@ def is_low_priority(name: str) -> bool:
     return _LOW.search(name) is not None
 
 
-def tolerates(pod: Pod, taint: PoolTaint) -> bool | None:
+def tolerates(pod: Pod, key: str, value: str, effect: str) -> bool | None:
     """Whether a pod tolerates a taint; None where that is not known."""
     sure = "tolerations" not in open_parts(pod) and not pod.overrides_unknown
     for one in tolerations(pod):
@@ -136,10 +135,10 @@ def tolerates(pod: Pod, taint: PoolTaint) -> bool | None:
             sure = False
             continue
         operator = one.operator.value if isinstance(one.operator, Set) else "Equal"
-        key = one.key.value if isinstance(one.key, Set) else ""
-        value = one.value.value if isinstance(one.value, Set) else ""
-        effect = one.effect.value if isinstance(one.effect, Set) else ""
-        fits = key == taint.taint or (not key and operator == "Exists")
-        if fits and effect in ("", taint.effect) and (operator == "Exists" or value == taint.value):
+        of_key = one.key.value if isinstance(one.key, Set) else ""
+        of_value = one.value.value if isinstance(one.value, Set) else ""
+        of_effect = one.effect.value if isinstance(one.effect, Set) else ""
+        fits = of_key == key or (not of_key and operator == "Exists")
+        if fits and of_effect in ("", effect) and (operator == "Exists" or of_value == value):
             return True
     return False if sure else None

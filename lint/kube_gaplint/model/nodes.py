@@ -73,6 +73,16 @@ class Budget:
         return isinstance(self.nodes, Set) and self.nodes.value.strip() in {"0", "0%"}
 
 
+@dataclass(frozen=True, slots=True)
+class Taint:
+    """A taint that the nodes of a pool have for good. An empty value is one that is not written."""
+
+    key: str
+    value: str
+    effect: str
+    origin: Origin
+
+
 @dataclass(slots=True, eq=False)
 class NodePool:
     """A group of like nodes: Karpenter NodePool with its node class, eksctl node group, GKE node pool …"""
@@ -92,6 +102,8 @@ class NodePool:
     """What manages the nodes: `karpenter`, `eks-auto`, `eksctl`, `eks`, `gke`, `aks`, `cluster-api`, `kops` …"""
     budgets: tuple[Budget, ...] = ()
     """Karpenter's disruption budgets, the default (10 %) where none is written."""
+    taints: tuple[Taint, ...] = ()
+    """Of a Karpenter pool, without those that only last while a node starts."""
     workloads: list[Workload] = field(default_factory=list)
     """GPU workloads of the given paths that may land on the pool."""
 

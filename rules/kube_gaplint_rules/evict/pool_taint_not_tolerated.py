@@ -1,10 +1,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TypeAlias
 
 from kube_gaplint.facts.placement import PoolTaint, pool_taint
-from kube_gaplint.findings import Change, Fix, Gap, SetKey, Severity
+from kube_gaplint.findings import Change, Fix, Gap, Related, SetKey, Severity
 from kube_gaplint.model.eviction import tolerates
+from kube_gaplint.model.nodes import POOL_LABEL, Taint
 from kube_gaplint.model.pod import affinity, tolerations
 from kube_gaplint.model.scale import size
 from kube_gaplint.model.setting import Origin, Set
@@ -25,8 +27,9 @@ def check(workload: Workload, _context: Context) -> Iterator[Gap]:
 
     ## What it flags
     A node selector or a required affinity for interruptible nodes that the provider taints by itself, without the
-    toleration: AKS spot nodes, preemptible OKE nodes, CoreWeave's interruptible nodes. Taints that admission tolerates
-    for the pod (those for GPUs on GKE) and taints of one's own pools, which are not known, are left alone.
+    toleration: AKS spot nodes, preemptible OKE nodes, CoreWeave's interruptible nodes; and a Karpenter pool of the
+    given paths that the pods choose by name, with a taint that they do not tolerate. Taints that admission tolerates
+    for the pod (those for GPUs on GKE), and pools that are not in the paths, are left alone.
 
     ## Why it hurts
     No node is both chosen and tolerated, so the pods wait for ever, or until an untainted node turns up. Marin's pods
@@ -80,36 +83,53 @@ def check(workload: Workload, _context: Context) -> Iterator[Gap]:
     if not workload.trains or workload.batch is not None:
         return
     for role in workload.roles:
-        for taint, origin in _chosen(role.pod):
-            if tolerates(role.pod, taint) is not False:
+        for title, taint, origin in (*_of_providers(role.pod), *_of_pools(workload, role.pod)):
+            if tolerates(role.pod, taint.key, taint.value, taint.effect) is not False:
                 continue
-            shown = f"{taint.taint}={taint.value}:{taint.effect}"
+            shown = f"{taint.key}={taint.value}:{taint.effect}" if taint.value else f"{taint.key}:{taint.effect}"
             yield Gap(
                 origin,
-                f"the pods choose {taint.title} and do not tolerate their taint {shown}",
+                f"the pods choose {title} and do not tolerate their taint {shown}",
                 f"they stay Pending, and {size(workload)} wait for them",
-                detail=taint.taint,
+                detail=taint.key,
+                related=() if taint.origin == origin else (Related(taint.origin, "the taint"),),
                 fix=Fix(f"tolerate {shown}", _changes(role.pod, taint), safe=True),
             )
 
 
-def _chosen(pod: Pod) -> Iterator[tuple[PoolTaint, Origin]]:
-    """The tainted nodes that a pod must go to."""
+Chosen: TypeAlias = tuple[str, Taint, Origin]
+"""What nodes a pod must go to, their taint, and what chooses them."""
+
+
+def _of_providers(pod: Pod) -> Iterator[Chosen]:
     for key, label in pod.node_selector.items():
         found = pool_taint(key, label.value) if isinstance(label, Set) else None
         if found is not None and isinstance(label, Set):
-            yield found, label.origin
+            yield _known(found, label.origin)
     for term in affinity(pod).nodes:
         values = term.values.value if isinstance(term.values, Set) else ()
         rows = [pool_taint(term.key, value) for value in values]
         first = rows[0] if rows else None
         if term.required and term.operator == "In" and first is not None and None not in rows:
-            yield first, term.origin
+            yield _known(first, term.origin)
 
 
-def _changes(pod: Pod, taint: PoolTaint) -> tuple[Change, ...]:
+def _known(row: PoolTaint, origin: Origin) -> Chosen:
+    return row.title, Taint(row.taint, row.value, row.effect, origin), origin
+
+
+def _of_pools(workload: Workload, pod: Pod) -> Iterator[Chosen]:
+    """Karpenter's pools in the paths that the pods choose by name."""
+    chosen = pod.node_selector.get(POOL_LABEL)
+    for pool in workload.surroundings.pools if isinstance(chosen, Set) else ():
+        for taint in pool.taints:
+            if isinstance(chosen, Set) and pool.name == chosen.value and taint.effect != "PreferNoSchedule":
+                yield f"the nodes of pool {pool.name}", taint, chosen.origin
+
+
+def _changes(pod: Pod, taint: Taint) -> tuple[Change, ...]:
     """Only where there is no list yet: what stands in one is for a person to read."""
     if tolerations(pod) or pod.origin.chain:
         return ()
-    wanted = {"key": taint.taint, "operator": "Exists", "effect": taint.effect}
+    wanted = {"key": taint.key, "operator": "Exists", "effect": taint.effect}
     return (SetKey(pod.origin, ("tolerations",), [wanted]),)
