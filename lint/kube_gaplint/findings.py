@@ -123,6 +123,12 @@ def give(process: TrainingProcess, name: str, value: str) -> tuple[Change, ...]:
     return (SetVariable(process.environment.home, name, value),)
 
 
+def put(origin: Origin, parent: Origin, path: tuple[str, ...], value: str) -> Change:
+    """The change that gives a setting another value: at the place where it is written, be it in a patch, else as a new
+    key below its parent."""
+    return ReplaceValue(origin, value) if origin.written else SetKey(parent, path, value)
+
+
 Change: TypeAlias = SetVariable | ReplaceValue | SetKey | RenameKey | RemoveEntry | AddOption | AddLine
 
 

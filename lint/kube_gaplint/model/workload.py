@@ -219,6 +219,11 @@ class RestartLayer:
     counted_above: bool = False
     """Its restarts spend the budget of the layer above it (a Job counts the kubelet's restarts under OnFailure)."""
 
+    @property
+    def owner_shown(self) -> str:
+        """The owner in a sentence: `the training operator`, but `Volcano`."""
+        return f"the {self.owner}" if self.owner[:1].islower() else self.owner
+
 
 UNBOUNDED = 2**31 - 1
 """A restart budget without bound."""

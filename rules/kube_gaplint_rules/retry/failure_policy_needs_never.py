@@ -3,10 +3,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kube_gaplint.facts.retry import POLICY_NEEDS_NEVER_UNTIL
-from kube_gaplint.findings import Change, Fix, Gap, Related, ReplaceValue, SetKey, Severity
+from kube_gaplint.findings import Fix, Gap, Related, Severity, put
 from kube_gaplint.model.retry import pod_failure_policy
 from kube_gaplint.model.setting import Set
-from kube_gaplint.model.workload import Role, Workload
+from kube_gaplint.model.workload import Workload
 from kube_gaplint.rule import Context, rule
 
 
@@ -109,11 +109,8 @@ def check(workload: Workload, context: Context) -> Iterator[Gap]:
             else "the Job is refused, and nothing starts",
             detail="podFailurePolicy without Never",
             related=(Related(policy, "the podFailurePolicy"),) if restart.origin.written else (),
-            fix=Fix("set restartPolicy: Never", _changes(role, restart)),
+            fix=Fix(
+                "set restartPolicy: Never",
+                (put(restart.origin, role.origin, ("template", "spec", "restartPolicy"), "Never"),),
+            ),
         )
-
-
-def _changes(role: Role, restart: Set[str]) -> tuple[Change, ...]:
-    if restart.origin.written:
-        return (ReplaceValue(restart.origin, "Never"),)
-    return (SetKey(role.origin, ("template", "spec", "restartPolicy"), "Never"),)

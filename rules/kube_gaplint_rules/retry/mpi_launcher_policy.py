@@ -2,9 +2,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kube_gaplint.findings import Change, Fix, Gap, Related, ReplaceValue, SetKey, Severity
+from kube_gaplint.findings import Fix, Gap, Related, Severity, put
 from kube_gaplint.model.setting import Set
-from kube_gaplint.model.workload import Role, Workload
+from kube_gaplint.model.workload import Workload
 from kube_gaplint.rule import Context, rule
 
 
@@ -105,7 +105,8 @@ def check(workload: Workload, _context: Context) -> Iterator[Gap]:
     version = workload.subject.api_version.rpartition("/")[2]
     if not isinstance(policy, Set):
         return
-    fix = Fix("set restartPolicy: OnFailure on the launcher", _changes(launcher, policy))
+    change = put(policy.origin, launcher.origin, ("restartPolicy",), "OnFailure")
+    fix = Fix("set restartPolicy: OnFailure on the launcher", (change,))
     if policy.value == "ExitCode":
         refuses = version == "v2beta1"
         yield Gap(
@@ -132,9 +133,3 @@ def check(workload: Workload, _context: Context) -> Iterator[Gap]:
 
 def _counts(limit: object) -> bool:
     return isinstance(limit, Set) and limit.origin.written and limit.value != "0"
-
-
-def _changes(launcher: Role, policy: Set[str]) -> tuple[Change, ...]:
-    if policy.origin.written:
-        return (ReplaceValue(policy.origin, "OnFailure"),)
-    return (SetKey(launcher.origin, ("restartPolicy",), "OnFailure"),)

@@ -115,10 +115,9 @@ def _how(layer: RestartLayer) -> str:
     if layer.owner == "Job":
         budget = layer.budget.value if isinstance(layer.budget, Set) else 0
         return f"the Job restarts pods one by one (backoffLimit {budget})"
-    owner = f"the {layer.owner}" if layer.owner[:1].islower() else layer.owner
     note = layer.note.removesuffix(": each pod by itself")
     what = "single tasks" if layer.scope == "role" else "pods one by one"
-    return f"{owner} restarts {what}" + (f" ({note})" if note else "")
+    return f"{layer.owner_shown} restarts {what}" + (f" ({note})" if note else "")
 
 
 def _cost(workload: Workload, process: TrainingProcess) -> str:

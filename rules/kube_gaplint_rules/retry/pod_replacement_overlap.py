@@ -3,7 +3,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kube_gaplint.facts.retry import REPLACEMENT_POLICY_SINCE
-from kube_gaplint.findings import Fix, Gap, SetKey, Severity
+from kube_gaplint.findings import Fix, Gap, Severity, put
 from kube_gaplint.model.retry import pod_failure_policy
 from kube_gaplint.model.scale import duration
 from kube_gaplint.model.setting import Set
@@ -105,7 +105,7 @@ def check(workload: Workload, context: Context) -> Iterator[Gap]:
             detail="podReplacementPolicy",
             fix=Fix(
                 "set podReplacementPolicy: Failed",
-                (SetKey(role.origin, ("podReplacementPolicy",), "Failed"),),
+                (put(policy.origin, role.origin, ("podReplacementPolicy",), "Failed"),),
                 safe=True,
             ),
         )

@@ -110,11 +110,10 @@ def check(workload: Workload, context: Context) -> Iterator[Gap]:
         return
     number = layer.budget.value
     often = "without end" if number >= UNBOUNDED else f"{number:,} times"
-    owner = f"the {layer.owner}" if layer.owner[:1].islower() else layer.owner
     tries = "until its deadline" if number >= UNBOUNDED else f"{number + 1:,} times"
     yield Gap(
         layer.budget.origin,
-        f"{owner} retries {often} after any failure: nothing tells a lost node from an error of the program",
+        f"{layer.owner_shown} retries {often} after any failure: nothing tells a lost node from an error in the code",
         f"a run that cannot work is tried {tries}, each time with {size(workload)}",
         detail=f"{layer.owner} retries everything",
         fix=Fix(_REMEDIES.get(layer.owner, "let the program say by its exit code what a retry does not mend")),
