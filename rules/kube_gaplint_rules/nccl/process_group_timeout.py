@@ -8,6 +8,7 @@ from kube_gaplint.model.pace import Pace
 from kube_gaplint.model.scale import duration, idle_cost, size
 from kube_gaplint.model.setting import Absent, Origin, Set
 from kube_gaplint.model.training import TrainingProcess
+from kube_gaplint.model.watchdog import ASYNC, handling_by_default, switch
 from kube_gaplint.rule import Context, rule
 
 SHORTEST_DEFAULT = 600.0
@@ -104,6 +105,8 @@ def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
         return
     if Pace.of(process, context.profile).smoke:
         return
+    if process.launched_bare and not handling_by_default(process) and isinstance(switch(process, ASYNC).value, Absent):
+        return  # nothing surely ends a hang at any timeout: that is NCCL001's
     timeout = process.settings.timeout
     limit = process.workload.deadline_seconds
     seconds = timeout.value if isinstance(timeout, Set) else SHORTEST_DEFAULT

@@ -4,10 +4,14 @@ from collections.abc import Iterator
 
 from kube_gaplint.findings import AddOption, Fix, Gap, Severity
 from kube_gaplint.model.pace import is_smoke
-from kube_gaplint.model.scale import idle_cost, size
+from kube_gaplint.model.scale import duration, gpu_count, idle_cost, size
 from kube_gaplint.model.setting import Absent, Set
 from kube_gaplint.model.slurm import Batch, Step
+from kube_gaplint.model.watchdog import handling_by_default
 from kube_gaplint.rule import Context, rule
+
+SMALL_LOSS = 3600.0
+"""GPU-seconds of waiting that are a small loss."""
 
 
 @rule(
@@ -23,7 +27,9 @@ def check(batch: Batch, context: Context) -> Iterator[Gap]:
     ## What it flags
     A multi-node training step without `--kill-on-bad-exit` (`-K`, `SLURM_KILL_BAD_EXIT`, `KillOnBadExit=1` in a
     slurm.conf of the given paths). Slurm's default is 0: the other tasks go on running. A missing `--wait` is named as
-    well; where it alone is missing it is info.
+    well; where it alone is missing it is info, and so is a step beside others that the script waits for, or one whose
+    collective times out before an hour of one GPU is lost. Where a script inside the step swallows the exit status, no
+    option of srun helps, and gaplint is silent here.
 
     ## Why it hurts
     BLOOM's job stayed in limbo after crashes: processes were gone, srun waited for the others, and the job array could
@@ -60,8 +66,8 @@ def check(batch: Batch, context: Context) -> Iterator[Gap]:
     """
     if batch.multi_node is not True or batch.workload is None or not batch.workload.trains:
         return
-    if is_smoke(batch.workload, context.profile):
-        return  # somebody waits for it
+    if is_smoke(batch.workload, context.profile) or _ends_well_anyhow(batch):
+        return
     for step in batch.steps:
         if not step.trains or (isinstance(step.nodes, Set) and step.nodes.value <= 1):
             continue
@@ -78,18 +84,47 @@ def check(batch: Batch, context: Context) -> Iterator[Gap]:
             )
 
 
+def _ends_well_anyhow(batch: Batch) -> bool:
+    """A script inside the step ends with 0 when its program fails: srun sees no bad exit, and that is the gap."""
+    assert batch.workload is not None
+    losses = [process.status_lost for process in batch.workload.processes]
+    return bool(losses) and all(
+        loss is not None and loss.place.source is not batch.origin.place.source for loss in losses
+    )
+
+
+def _bound(batch: Batch) -> float | None:
+    """Seconds after which the ranks' own collective surely times out and ends them; None where that is not known."""
+    assert batch.workload is not None
+    found: list[float] = []
+    for process in batch.workload.processes:
+        timeout = process.settings.timeout
+        if not isinstance(timeout, Set) or not (handling_by_default(process) or not process.launched_bare):
+            return None
+        found.append(timeout.value)
+    return max(found, default=None)
+
+
 def _gap(batch: Batch, step: Step, no_wait: bool) -> Gap:
     assert batch.workload is not None
     missing = "--kill-on-bad-exit"
     words: tuple[str, ...] = ("--kill-on-bad-exit=1",)
     if no_wait:
         missing, words = "--kill-on-bad-exit and no --wait", ("--kill-on-bad-exit=1", "--wait=60")
-    hour = idle_cost(batch.workload, 3600.0)
+    bound, gpus = _bound(batch), gpu_count(batch.workload)
+    beside = step.command.background and sum(other.command.background for other in batch.steps) > 1
+    small = bound is not None and gpus is not None and bound * gpus < SMALL_LOSS
+    if bound is not None:
+        cost = idle_cost(batch.workload, bound)
+        wait = f"until the collective times out after {duration(bound)}" + (f": {cost}" if cost else "")
+    else:
+        cost = idle_cost(batch.workload, 3600.0)
+        wait = "until something else times out" + (f", {cost} for each hour" if cost else "")
     return Gap(
         step.origin,
         f"srun has no {missing}: Slurm's defaults leave the other tasks running when one dies",
-        f"a dead rank leaves {size(batch.workload)} waiting until something else times out"
-        + (f", {hour} for each hour" if hour else ""),
+        f"a dead rank leaves {size(batch.workload)} waiting {wait}",
         detail="kill-on-bad-exit",
+        severity=Severity.INFO if small or beside else Severity.WARNING,
         fix=Fix(f"add {' '.join(words)}", (AddOption(step.origin, words),), safe=True),
     )
