@@ -76,6 +76,24 @@ def test_installs(script: str, titles: list[str], tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("script", "pinned"),
+    [
+        ("pip install numpy==1.26.4", True),
+        ("pip install -q numpy==1.26.4 scipy==1.13.0", True),
+        ("pip install numpy==1.26.4 scipy", False),
+        ("pip install 'numpy>1.26'", False),
+        ("pip install -r requirements.txt", False),
+        ("apt-get install -y libaio-dev=0.3.113", True),
+        ("git clone https://git.example.org/acme/fork.git", False),
+    ],
+)
+def test_pinned(script: str, pinned: bool, tmp_path: Path) -> None:
+    workload, _, container = sample(tmp_path, script)
+    (found,) = fetches(start_commands(workload, container))
+    assert found.pinned is pinned
+
+
+@pytest.mark.parametrize(
     ("script", "is_guarded"),
     [
         ("[ -d /venv ] || pip install torch", True),

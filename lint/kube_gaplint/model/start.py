@@ -28,15 +28,21 @@ from kube_gaplint.model.workload import Container, Role, Workload
 _GUARD = re.compile(
     r"(^|[\s!(\"'])(\[|test\s|command\s+-v|which\s|hash\s|type\s|import\s|pip3?\s+show|grep\s|ls\s|stat\s)"
 )
+_RELEASE = re.compile(r"[\w\]](===?|=)\w")
+"""A release behind a package: `numpy==1.26.4`, apt's and conda's `libaio=0.3`."""
 _RANK = re.compile(r"RANK|NODEID|PROCID|INDEX|HOSTNAME|POD_NAME|MASTER|LEADER|is_master|NODE_ID", re.IGNORECASE)
 
 
 def starting_containers(workload: Workload) -> Iterator[tuple[Role, Container]]:
-    """Containers whose start decides whether the job comes up: those with accelerators or a training program, and the
-    init containers of their pods."""
-    training = {id(process.container) for process in workload.processes}
+    """Containers whose start decides whether the job comes up: those with accelerators, those that start a training
+    program (a launcher too), and the init containers of their pods."""
+    programs = {id(process.command) for process in workload.processes}
     for role in workload.roles:
-        main = [one for one in role.pod.containers if one.accelerators or id(one) in training]
+        main = [
+            one
+            for one in role.pod.containers
+            if one.accelerators or any(id(command) in programs for command in one.commands)
+        ]
         if main:
             for container in (*role.pod.init_containers, *main):
                 yield role, container
@@ -44,7 +50,7 @@ def starting_containers(workload: Workload) -> Iterator[tuple[Role, Container]]:
 
 def start_commands(workload: Workload, container: Container) -> list[Command]:
     """The commands that run before the container's last training program starts; all where none is seen."""
-    programs = {id(one.command) for one in workload.processes if one.container is container}
+    programs = {id(one.command) for one in workload.processes}
     commands = [one for one in container.commands if one.certainty not in {"on-exit", "never-seen"}]
     last = max((index for index, one in enumerate(commands) if id(one) in programs), default=len(commands))
     return commands[:last]
@@ -66,6 +72,8 @@ class Fetch:
 
     installer: Installer
     command: Command
+    pinned: bool = False
+    """Every package is named with its release."""
 
 
 def fetches(commands: list[Command]) -> Iterator[Fetch]:
@@ -80,7 +88,7 @@ def fetches(commands: list[Command]) -> Iterator[Fetch]:
         if own_index and installer.source == PYPI:
             continue
         if not _offline(command, rest) and _remote(installer, rest):
-            yield Fetch(installer, command)
+            yield Fetch(installer, command, _pinned(installer, rest))
 
 
 def _sets_own_index(command: Command) -> bool:
@@ -141,6 +149,11 @@ def _offline(command: Command, rest: tuple[Word, ...]) -> bool:
         if index_url is not None and not isinstance(index_url, Absent):
             return not isinstance(index_url, Set) or is_internal(index_url.value)
     return False
+
+
+def _pinned(installer: Installer, rest: tuple[Word, ...]) -> bool:
+    targets = [word.known for _, word in operands(rest)]
+    return installer.targets == "packages" and bool(targets) and all(one and _RELEASE.search(one) for one in targets)
 
 
 def _remote(installer: Installer, rest: tuple[Word, ...]) -> bool:

@@ -90,7 +90,8 @@ def check(workload: Workload, _context: Context) -> Iterator[Gap]:
         yield Gap(
             Origin(found[0].command.place),
             f"{', '.join(titles[:SHOWN])} at {every}",
-            f"a restart fails when {' or '.join(sources)} cannot be reached, and may run other versions than before",
+            f"a restart fails when {' or '.join(sources)} cannot be reached"
+            + ("" if all(one.pinned for one in found) else ", and may run other versions than before"),
             detail="install:" + ",".join(titles),
             related=tuple(Related(Origin(one.command.place), one.installer.title) for one in found[1:SHOWN]),
             fix=Fix("put it into the image, or install from local wheels with --no-index"),
