@@ -16,8 +16,11 @@ from kube_gaplint.model.workload import Pod, Role, Workload
 SAFE_TO_EVICT: Final = "cluster-autoscaler.kubernetes.io/safe-to-evict"
 LOCAL_VOLUMES: Final = "cluster-autoscaler.kubernetes.io/safe-to-evict-local-volumes"
 DO_NOT_DISRUPT: Final = "karpenter.sh/do-not-disrupt"
-REMOVED: Final = ("karpenter.sh/do-not-evict", "karpenter.sh/do-not-consolidate")
+DO_NOT_EVICT: Final = "karpenter.sh/do-not-evict"
+REMOVED: Final = (DO_NOT_EVICT, "karpenter.sh/do-not-consolidate")
 """What Karpenter 1.0 took no notice of any more."""
+BEFORE_1_0: Final = frozenset({"karpenter.sh/v1alpha5", "karpenter.sh/v1beta1"})
+"""API versions of pools that a Karpenter before 1.0 serves; it knows `do-not-disrupt` only since v1beta1."""
 SLURM_MARKS: Final = ("sunk.coreweave.com/", "slinky.slurm.net/", "slurm.nebius.ai/")
 """Beginnings of labels by which pods are nodes of a Slurm cluster, or are placed by one."""
 
@@ -25,6 +28,19 @@ SLURM_MARKS: Final = ("sunk.coreweave.com/", "slinky.slurm.net/", "slurm.nebius.
 def gang(workload: Workload) -> Iterator[Role]:
     """The roles whose loss stops the training: those on accelerators."""
     return (role for role in workload.roles if not isinstance(role.pod.accelerator_count, Absent))
+
+
+def before_karpenter_1_0(workload: Workload) -> bool:
+    """Whether the pools in the paths show a Karpenter that still reads the old annotations."""
+    pools = workload.surroundings.pools
+    return bool(pools) and all(pool.subject.api_version in BEFORE_1_0 for pool in pools)
+
+
+def karpenter_annotation(workload: Workload) -> str:
+    """The annotation that keeps Karpenter off pods, by the API version of the pools in the paths."""
+    pools = workload.surroundings.pools
+    old = bool(pools) and all(pool.subject.api_version == "karpenter.sh/v1alpha5" for pool in pools)
+    return DO_NOT_EVICT if old else DO_NOT_DISRUPT
 
 
 def _spared(pod: Pod, key: str) -> bool | None:

@@ -3,7 +3,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kube_gaplint.findings import Change, Fix, Gap, ReplaceValue, Severity
-from kube_gaplint.model.eviction import DO_NOT_DISRUPT, REMOVED, SAFE_TO_EVICT
+from kube_gaplint.model.eviction import DO_NOT_DISRUPT, REMOVED, SAFE_TO_EVICT, before_karpenter_1_0
 from kube_gaplint.model.pod import is_text
 from kube_gaplint.model.setting import Set
 from kube_gaplint.model.workload import Role, Workload
@@ -26,7 +26,7 @@ def check(workload: Workload, _context: Context) -> Iterator[Gap]:
     ## What it flags
     `safe-to-evict` or `do-not-disrupt` on the job's own metadata and not on its pod template; a value without quotes,
     which is a boolean and not a string; `karpenter.sh/do-not-evict` and `do-not-consolidate`, which Karpenter 1.0
-    removed. On a bare Pod the metadata is the right place.
+    removed (quiet beside pools of an older API version). On a bare Pod the metadata is the right place.
 
     ## Why it hurts
     Autoscalers read pods, not jobs. The manifest looks protected, and the first consolidation takes the job's nodes. A
@@ -80,8 +80,9 @@ def check(workload: Workload, _context: Context) -> Iterator[Gap]:
     roles = [role for role in workload.roles if isinstance(role.pod.accelerator_count, Set)]
     if not roles:
         return
+    removed = () if before_karpenter_1_0(workload) else REMOVED
     for role in roles:
-        yield from _on_pod(role)
+        yield from _on_pod(role, removed)
     if workload.subject.kind == "Pod":
         return
     for key, wanted in ((SAFE_TO_EVICT, "false"), (DO_NOT_DISRUPT, "true")):
@@ -99,9 +100,9 @@ def check(workload: Workload, _context: Context) -> Iterator[Gap]:
         )
 
 
-def _on_pod(role: Role) -> Iterator[Gap]:
+def _on_pod(role: Role, removed: tuple[str, ...]) -> Iterator[Gap]:
     annotations = role.pod.annotations
-    for key in REMOVED:
+    for key in removed:
         value = annotations.get(key)
         if isinstance(value, Set) and value.origin.written and DO_NOT_DISRUPT not in annotations:
             yield Gap(

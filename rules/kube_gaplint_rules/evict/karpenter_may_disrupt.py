@@ -3,7 +3,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kube_gaplint.findings import Gap, Related, Severity, annotate
-from kube_gaplint.model.eviction import DO_NOT_DISRUPT, unspared
+from kube_gaplint.model.eviction import karpenter_annotation, unspared
 from kube_gaplint.model.scale import size
 from kube_gaplint.model.workload import Workload
 from kube_gaplint.rule import Context, rule
@@ -23,7 +23,8 @@ def check(workload: Workload, _context: Context) -> Iterator[Gap]:
     Pods on accelerators without `karpenter.sh/do-not-disrupt: "true"` where Karpenter or EKS Auto Mode is evident: a
     NodePool in the given paths that may carry GPUs, `karpenter.sh/…` among the pods' selectors, tolerations or
     annotations, the settings of eksctl, or the profile. A value that Karpenter does not take for protection (`"false"`)
-    is as good as none; a duration protects. Quiet where every pool leaves running pods alone by its budgets.
+    is as good as none; a duration protects. Quiet where every pool leaves running pods alone by its budgets. Beside
+    pools of karpenter.sh/v1alpha5 the annotation is `karpenter.sh/do-not-evict`.
 
     ## Why it hurts
     Karpenter moves pods together when nodes look underused, which they do at the tail of every job. A project counted
@@ -82,13 +83,14 @@ def check(workload: Workload, _context: Context) -> Iterator[Gap]:
     pools = [pool for pool in workload.surroundings.pools if pool.gpus.answer != "no"]
     if pools and all(pool.leaves_running_pods for pool in pools):
         return
-    for pod in unspared(workload, DO_NOT_DISRUPT):
-        state = f'{DO_NOT_DISRUPT}: "{pod.value}" protects nothing' if pod.value else f"no {DO_NOT_DISRUPT}"
+    key = karpenter_annotation(workload)
+    for pod in unspared(workload, key):
+        state = f'{key}: "{pod.value}" protects nothing' if pod.value else f"no {key}"
         yield Gap(
             pod.origin,
             f"{state} on pods that Karpenter may evict ({evidence.what})",
             f"a consolidation or a drifted image takes a node from under {size(workload)}",
             detail="karpenter",
             related=() if evidence.origin is None else (Related(evidence.origin, "this shows Karpenter"),),
-            fix=annotate(pod, DO_NOT_DISRUPT, "true"),
+            fix=annotate(pod, key, "true"),
         )
