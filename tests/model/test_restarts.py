@@ -165,6 +165,22 @@ def test_what_keeps_a_job_from_bad_nodes(tmp_path: Path, pod: str, screened: boo
 
 
 @pytest.mark.parametrize(
+    ("script", "screened"),
+    [
+        ("nvidia-smi; torchrun --nnodes=4 train.py", False),
+        ("set -e; nvidia-smi; torchrun --nnodes=4 train.py", True),
+        ("set -e; nvidia-smi || true; torchrun --nnodes=4 train.py", False),
+        ("nvidia-smi && torchrun --nnodes=4 train.py", True),
+        ("nvidia-smi -L || exit 1; torchrun --nnodes=4 train.py", True),
+        ("dcgmi diag -r 1; torchrun --nnodes=4 train.py", True),
+        ("/opt/check_gpus.sh && torchrun --nnodes=4 train.py", True),
+    ],
+)
+def test_checks_in_front_of_training(tmp_path: Path, script: str, screened: bool) -> None:
+    assert screens_nodes(job(tmp_path, command=f"[sh, -c, '{script}']")) is screened
+
+
+@pytest.mark.parametrize(
     ("pod", "container", "command", "kept"),
     [
         ("", "", COMMAND, False),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kube_gaplint.facts import health as facts
+from kube_gaplint.model.command import Command
 from kube_gaplint.model.pod import affinity, open_parts
 from kube_gaplint.model.setting import Set
 from kube_gaplint.model.workload import Container, Pod, Workload
@@ -56,9 +57,18 @@ def _checks(container: Container) -> bool:
     if facts.CHECK.search(container.name):
         return True
     return any(
-        command.name in facts.PROGRAMS or any(facts.CHECK.search(word.shown) for word in command.words[:2])
+        command.name in facts.PROGRAMS
+        or any(facts.CHECK.search(word.shown) for word in command.words[:2])
+        or (command.name in facts.LOOKS and _is_heeded(command, container))
         for command in container.commands
     )
+
+
+def _is_heeded(command: Command, container: Container) -> bool:
+    """Its failure makes a difference: by `set -e`, or to a command that runs on its condition (`|| exit 1`)."""
+    if isinstance(command.errexit, Set) and command.errexit.value and not command.fallback:
+        return True
+    return any(command.place.text in other.condition for other in container.commands if other.condition)
 
 
 def _init_checks(container: Container) -> bool | None:

@@ -25,11 +25,11 @@ def check(workload: Workload, context: Context) -> Iterator[Gap]:
 
     ## What it flags
     A training job on several nodes that something restarts, where no node is looked at first and none is left out: no
-    health check in an init container or in the script (`dcgmi diag`, `nvidia-smi`, a script whose name says so), no
-    node affinity or selector for a health label, no list of hosts. It keeps quiet where the paths or the profile
-    (`node_health`) tell of something that finds and removes bad nodes: the node problem detector, NVSentinel,
-    Autopilot, a MachineHealthCheck, HyperPod, a pool of GKE, AKS or CoreWeave. Of batch scripts nothing is said: checks
-    between jobs belong to Slurm's prolog.
+    health check in an init container or in front of training in the script (`dcgmi diag`, a script whose name says so,
+    `nvidia-smi` where its failure ends the pod), no node affinity or selector for a health label, no list of hosts. It
+    keeps quiet where the paths or the profile (`node_health`) tell of something that finds and removes bad nodes: the
+    node problem detector, NVSentinel, Autopilot, a MachineHealthCheck, HyperPod, a pool of GKE, AKS or CoreWeave. Of
+    batch scripts nothing is said: checks between jobs belong to Slurm's prolog.
 
     ## Why it hurts
     A GPU that has failed once often fails again, and the scheduler likes an empty node. On 63 B200 nodes three of them
