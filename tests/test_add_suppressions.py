@@ -202,6 +202,19 @@ def test_one_comment_a_place_and_none_that_is_idle(tmp_path: Path) -> None:
     assert len(comments) == len({place.start.line for place in places if place})
 
 
+def test_a_script_inside_a_quoted_text_of_a_script(tmp_path: Path) -> None:
+    """No comment can stand in the text, so one at the head of the file speaks for it."""
+    target = tmp_path / "train.sbatch"
+    text = (
+        "#!/bin/bash\n#SBATCH --nodes=4\n#SBATCH --gpus-per-node=8\n"
+        'srun -K1 -W60 bash -c "\n  export NCCL_TIMEOUT=5\n  torchrun --nnodes=4 train.py\n"\n'
+    )
+    target.write_text(text)
+    assert "NCCL007" in {finding.code for finding in found(target)}
+    assert run([str(target), "--select", "NCCL007", "--add-suppressions", "ours"]) == 0
+    assert target.read_text() == text.replace("#SBATCH", "# gaplint: ignore-file[NCCL007] ours\n#SBATCH", 1)
+
+
 def test_diff_changes_nothing(tmp_path: Path, capsys: Captured) -> None:
     target = tmp_path / "job.yaml"
     text = JOB.format(args="        - torchrun --nnodes=4 train.py")

@@ -354,9 +354,9 @@ def _unquoted(reason: str) -> str:
 # Writing
 
 
-def comment(codes: Iterable[str], reason: str) -> str:
+def comment(codes: Iterable[str], reason: str, *, whole_file: bool = False) -> str:
     """The comment that suppresses some codes."""
-    return f"# {_WORD}: ignore[{','.join(sorted(codes))}] {reason}"
+    return f"# {_WORD}: ignore{'-file' if whole_file else ''}[{','.join(sorted(codes))}] {reason}"
 
 
 def annotation(codes: Iterable[str], reason: str, there: str = "") -> str:

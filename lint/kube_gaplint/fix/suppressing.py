@@ -1,8 +1,8 @@
 """Suppressions for findings that are there: a comment at the place of each, or an annotation on its object.
 
-A comment goes above the command in a script, above the line in YAML where the script is not written line by line, and
-where neither can stand, the object gets the annotation. The files are judged with the suppressions in them: one that
-silences nothing is not written, and the next way is tried.
+A comment goes above the command in a script, and above the line in YAML where the script is not written line by line.
+Where neither can stand, the object gets the annotation, and a script file a comment for all of it. The files are judged
+with the suppressions in them: one that silences nothing is not written, and the next way is tried.
 """
 
 from __future__ import annotations
@@ -294,4 +294,18 @@ def _on_object(finding: Finding, file: OpenFile, reason: str) -> _Spot:
     return _Spot(owner.span.start, draft)
 
 
-_WAYS: tuple[Callable[[Finding, OpenFile, str], _Spot], ...] = (_in_script, _above, _on_object)
+def _in_file(_finding: Finding, file: OpenFile, reason: str) -> _Spot:
+    """A comment at the head of a script file, for places inside quoted text and here-documents."""
+    if file.is_yaml:
+        raise Refused("a file of manifests holds more than one object")
+    text, newline = file.text, file.source.newline
+    start = text.find(newline) + len(newline) if text.startswith("#!") and newline in text else 0
+
+    def draft(codes: set[str]) -> Draft:
+        line = suppress.comment(codes, reason, whole_file=True)
+        return Draft(file, (Edit(Span(start, start), f"{line}{newline}"),))
+
+    return _Spot(start, draft)
+
+
+_WAYS: tuple[Callable[[Finding, OpenFile, str], _Spot], ...] = (_in_script, _above, _on_object, _in_file)

@@ -92,18 +92,25 @@ def _gap(batch: Batch, name: Setting[str]) -> Gap:
     shown = name.value if isinstance(name, Set) else DEFAULT
     directive = batch.directive("output")
     origin = Origin(batch.header if directive is None else directive.place)
-    change: Change = AddLine(Origin(batch.header), f"#SBATCH --output={_with_host(DEFAULT)}", "header")
+    changes: tuple[Change, ...] = (AddLine(Origin(batch.header), f"#SBATCH --output={_with_host(DEFAULT)}", "header"),)
     if isinstance(name, Set) and name.value == shown:
         origin = name.origin
         if origin.place.text.endswith(shown):
-            change = ReplaceValue(origin, origin.place.text.removesuffix(shown) + _with_host(shown))
+            places = [origin.place]
+            errors = batch.directive("error")
+            written = None if errors is None or not isinstance(errors.value, Set) else errors.value.value
+            if errors is not None and written == shown and errors.place.text.endswith(shown):
+                places.append(errors.place)  # errors that go to the same file stay with the rest
+            changes = tuple(
+                ReplaceValue(Origin(place), place.text.removesuffix(shown) + _with_host(shown)) for place in places
+            )
     assert batch.workload is not None
     return Gap(
         origin,
         f"{shown} tells neither host nor rank",
         f"when one of {size(batch.workload)} fails, nobody can tell which one to exclude",
         detail="output",
-        fix=Fix("put the host into the file's name: %N", (change,), safe=True),
+        fix=Fix("put the host into the file's name: %N", changes, safe=True),
     )
 
 
