@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kube_gaplint.facts import health as facts
+from kube_gaplint.facts.shell_names import SUCCEED_ANYWAY
 from kube_gaplint.model.command import Command
 from kube_gaplint.model.pod import affinity, open_parts
 from kube_gaplint.model.setting import Set
@@ -68,7 +69,8 @@ def _is_heeded(command: Command, container: Container) -> bool:
     """Its failure makes a difference: by `set -e`, or to a command that runs on its condition (`|| exit 1`)."""
     if isinstance(command.errexit, Set) and command.errexit.value and not command.fallback:
         return True
-    return any(command.place.text in other.condition for other in container.commands if other.condition)
+    after = (other for other in container.commands if other.condition and other.name not in SUCCEED_ANYWAY)
+    return any(command.place.text in other.condition for other in after)
 
 
 def _init_checks(container: Container) -> bool | None:
