@@ -12,6 +12,8 @@ from kube_gaplint.rule import Context, rule
 
 SMALL_LOSS = 3600.0
 """GPU-seconds of waiting that are a small loss."""
+FEW_GPUS = 4
+"""A job of so few GPUs is a small loss however long it waits."""
 
 
 @rule(
@@ -27,8 +29,8 @@ def check(batch: Batch, context: Context) -> Iterator[Gap]:
     ## What it flags
     A multi-node training step without `--kill-on-bad-exit` (`-K`, `SLURM_KILL_BAD_EXIT`, `KillOnBadExit=1` in a
     slurm.conf of the given paths). Slurm's default is 0: the other tasks go on running. A missing `--wait` is named as
-    well; where it alone is missing it is info, and so is a step beside others that the script waits for, or one whose
-    collective times out before an hour of one GPU is lost. Where a script inside the step swallows the exit status, no
+    well; where it alone is missing it is info, and so are jobs of up to 4 GPUs, a step beside others that the
+    script waits for, and one whose collective times out before an hour of one GPU is lost. Where a script inside the step swallows the exit status, no
     option of srun helps, and gaplint is silent here.
 
     ## Why it hurts
@@ -113,7 +115,7 @@ def _gap(batch: Batch, step: Step, no_wait: bool) -> Gap:
         missing, words = "--kill-on-bad-exit and no --wait", ("--kill-on-bad-exit=1", "--wait=60")
     bound, gpus = _bound(batch), gpu_count(batch.workload)
     beside = step.command.background and sum(other.command.background for other in batch.steps) > 1
-    small = bound is not None and gpus is not None and bound * gpus < SMALL_LOSS
+    small = gpus is not None and (gpus <= FEW_GPUS or (bound is not None and bound * gpus < SMALL_LOSS))
     if bound is not None:
         cost = idle_cost(batch.workload, bound)
         wait = f"until the collective times out after {duration(bound)}" + (f": {cost}" if cost else "")
