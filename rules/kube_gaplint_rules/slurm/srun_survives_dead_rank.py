@@ -29,9 +29,9 @@ def check(batch: Batch, context: Context) -> Iterator[Gap]:
     ## What it flags
     A multi-node training step without `--kill-on-bad-exit` (`-K`, `SLURM_KILL_BAD_EXIT`, `KillOnBadExit=1` in a
     slurm.conf of the given paths). Slurm's default is 0: the other tasks go on running. A missing `--wait` is named as
-    well; where it alone is missing it is info, and so are jobs of up to 4 GPUs, a step beside others that the
-    script waits for, and one whose collective times out before an hour of one GPU is lost. Where a script inside the step swallows the exit status, no
-    option of srun helps, and gaplint is silent here.
+    well; where it alone is missing it is info, and so are jobs of up to 4 GPUs, a step beside others that the script
+    waits for, and one whose collective times out before an hour of one GPU is lost. Where a script inside the step
+    swallows the exit status, no option of srun helps, and gaplint is silent here.
 
     ## Why it hurts
     BLOOM's job stayed in limbo after crashes: processes were gone, srun waited for the others, and the job array could
