@@ -25,6 +25,13 @@ Parameters:
   Image:
     Type: AWS::SSM::Parameter::Value<AWS::EC2::Image::Id>
     Default: /aws/service/canonical/ubuntu/eks/22.04/1.31/stable/current/amd64/hvm/ebs-gp2/ami-id
+Conditions:
+  Pinned: !Not [!Equals [!Ref Release, ""]]
+  Loose: {"Fn::Equals": [{Ref: Release}, ""]}
+  Open: !Equals [!Ref Cluster, a]
+  Both: !And [!Condition Pinned, {Condition: Loose}]
+  Either: !Or [!Condition Open, !Condition Pinned]
+  Loop: !Not [!Condition Loop]
 """
 
 
@@ -74,6 +81,13 @@ def answer(text: str) -> object:
         ("{'Fn::Base64': {'Fn::Sub': 'eks-${Release}'}}", "eks-1.31.2-20241115"),
         ("!If [A, b, c]", "unknown"),
         ("{'Fn::If': [A, b, c]}", "unknown"),
+        ("!If [Pinned, b, c]", "b"),
+        ("!If [Loose, b, !Ref AWS::NoValue]", None),
+        ("!If [Both, b, c]", "c"),
+        ("!If [Either, b, c]", "b"),
+        ("!If [Open, b, c]", "unknown"),
+        ("!If [Loop, b, c]", "unknown"),
+        ("{'Fn::If': [Pinned, {AmiType: b}, c]}", {"amiType": "b"}),
         ("!FindInMap [A, b, c]", "unknown"),
         ("!Transform {Name: x}", "unknown"),
         ("!GetAtt Role.Arn", "unknown"),

@@ -19,7 +19,7 @@ from kube_gaplint.kinds.gpu_nodes import Evidence
 from kube_gaplint.model.nodes import CarriesGpus, NodeBootstrap, NodeImage, NodePool
 from kube_gaplint.model.setting import Absent, Set, Setting, Unknown, mapped
 from kube_gaplint.model.subject import Subject
-from kube_gaplint.text.nodes import Entry, Mapping, Node, Scalar, mapping
+from kube_gaplint.text.nodes import Entry, Mapping, Node, Scalar, mapping, text_at
 from kube_gaplint.text.scalar_text import scalar_text
 
 NODEGROUP = "AWS::EKS::Nodegroup"
@@ -208,7 +208,7 @@ def _bootstrap(name: str, launch: _Launch) -> Iterator[NodeBootstrap]:
     elif part.present:
         setup.close("the user data is not seen")
     yield NodeBootstrap(
-        subject=Subject(LAUNCHES[0], name=name),
+        subject=Subject(text_at(launch.entry.value, "Type") or LAUNCHES[0], name=name),
         origin=part.origin,
         gpus=launch.gpus,
         os=_system(launch.data),

@@ -1,9 +1,9 @@
 """The values of a CloudFormation template, as far as the template itself tells them.
 
 A parameter stands for its default, which a deployment may override; `Fn::Sub` for its text; `Fn::Base64` for what it
-encodes; `AWS::NoValue` for nothing at all. What any other function gives is not known: a placeholder stands there, so
-that nothing is concluded from it. Source: AWS CloudFormation user guide, "Intrinsic function reference" and
-"Parameters" (dynamic references and SSM parameter types).
+encodes; `Fn::If` for the side that the defaults choose; `AWS::NoValue` for nothing at all. What any other function
+gives is not known: a placeholder stands there, so that nothing is concluded from it. Source: AWS CloudFormation user
+guide, "Intrinsic function reference" and "Parameters" (dynamic references and SSM parameter types).
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import re
 from dataclasses import dataclass, field
 
 from kube_gaplint.text.nodes import Entry, Item, Mapping, Node, Scalar, Sequence, mapping, scalar, text_at
+from kube_gaplint.text.templates import placeholder
 
 _NO_VALUE = "AWS::NoValue"
 _VARIABLE = re.compile(r"\$\{([^!{}][^{}]*)\}")
@@ -38,6 +39,7 @@ class Template:
     _kept: list[Node] = field(default_factory=list)
     """Nodes whose identity stands in `_filled`."""
     _depth: int = 0
+    _conditions: dict[str, bool | None] = field(default_factory=dict)
 
     def resources(self, *types: str) -> dict[str, Entry]:
         """The resources of some types by their logical ids."""
@@ -86,6 +88,8 @@ class Template:
                 return self.filled(value, rename=rename)
             if name == "Fn::Sub":
                 return self._substituted(value, node)
+            if name == "Fn::If":
+                return self._chosen(value, node, rename)
             if name.startswith("Fn::"):
                 return _hole(node, name)
         if node.tag is not None and node.tag.startswith("!"):
@@ -100,6 +104,8 @@ class Template:
     def _sequence(self, node: Sequence, rename: bool) -> Node | None:
         if node.tag == "!Sub":
             return self._substituted(node, node)
+        if node.tag == "!If":
+            return self._chosen(node, node, rename)
         if node.tag is not None and node.tag.startswith("!"):
             return _hole(node, node.tag)
         out = Sequence(node.source, node.span, anchor=node.anchor)
@@ -135,6 +141,45 @@ class Template:
             return Sequence(node.source, node.span, items=items)
         return Scalar(node.source, node.span, default.text, default.value)
 
+    def _chosen(self, value: Node, node: Node, rename: bool) -> Node | None:
+        """What `Fn::If` gives; a placeholder where the condition is not known."""
+        sides = list(value) if isinstance(value, Sequence) else []
+        if len(sides) != 3 or not isinstance(sides[0], Scalar):
+            return _hole(node, "Fn::If")
+        holds = self._holds(sides[0].text)
+        return _hole(node, "Fn::If") if holds is None else self.filled(sides[1 if holds else 2], rename=rename)
+
+    def _holds(self, name: str) -> bool | None:
+        """Whether a condition holds with the defaults of all parameters; None where that is not known."""
+        if name not in self._conditions:
+            conditions = mapping(self.root, "Conditions")
+            node = None if conditions is None else conditions.get(name)
+            self._conditions[name] = None  # for a condition that asks for itself
+            self._conditions[name] = None if node is None else self._truth(node)
+        return self._conditions[name]
+
+    def _truth(self, node: Node, depth: int = 0) -> bool | None:
+        function, values = _call(node)
+        if depth > _DEEPEST:
+            return None
+        if function == "Condition" and isinstance(values[0], Scalar):
+            return self._holds(values[0].text)
+        if function == "Equals" and len(values) == 2:
+            texts = [self._text(value) for value in values]
+            return None if None in texts else texts[0] == texts[1]
+        if function not in ("Not", "And", "Or"):
+            return None
+        truths = [self._truth(value, depth + 1) for value in values]
+        if function == "Not":
+            return None if len(truths) != 1 or truths[0] is None else not truths[0]
+        decides = function == "Or"
+        return decides if decides in truths else None if None in truths else not decides
+
+    def _text(self, node: Node) -> str | None:
+        """A value as a text; None where it is not known."""
+        filled = self.filled(node, rename=False)
+        return filled.text if isinstance(filled, Scalar) and not placeholder(filled.text) else None
+
     def _substituted(self, value: Node, node: Node) -> Node:
         """What `Fn::Sub` gives. A text of several lines stays as it is written: its `${…}` are unknown to a shell."""
         own: set[str] = set()
@@ -152,6 +197,16 @@ class Template:
             return match[0] if default is None else default.text
 
         return _plain(value, _VARIABLE.sub(known, value.text))
+
+
+def _call(node: Node) -> tuple[str, list[Node]]:
+    """The function that a condition calls, without `Fn::`, and its arguments; an empty name where it calls none."""
+    if isinstance(node, Mapping) and node.tag is None and len(node.entries) == 1:
+        name, value = node.entries[0].name.removeprefix("Fn::"), node.entries[0].value
+        return name, list(value) if isinstance(value, Sequence) else [value]
+    if node.tag is None or not node.tag.startswith("!"):
+        return "", []
+    return node.tag[1:], list(node) if isinstance(node, Sequence) else [node]
 
 
 def _plain(node: Node, text: str) -> Scalar:
