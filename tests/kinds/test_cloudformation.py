@@ -6,9 +6,12 @@ import json
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from node_samples import all_views, only, value, views
 
 from kube_gaplint import discover as walk
+from kube_gaplint.kinds.cloudformation import adapt
 from kube_gaplint.kinds.cloudformation_values import Template
 from kube_gaplint.kinds.fields import Part
 from kube_gaplint.model.nodes import NodeBootstrap, NodePool
@@ -224,3 +227,47 @@ def test_templates_are_found_by_their_content(tmp_path: Path, name: str) -> None
     (tmp_path / f"other-{name}").write_text('{"Resources": {"A": {"Type": "AWS::S3::Bucket"}}}', encoding="utf-8")
     found = walk.discover([str(tmp_path)])
     assert [candidate.file.shown for candidate in found.candidates] == [str(tmp_path / name)]
+
+
+WORDS = st.sampled_from(
+    ["Ref", "Fn::If", "Fn::Sub", "Fn::Base64", "Fn::GetAtt", "Fn::Not", "Fn::Or", "Condition", "Fn::Equals", "A", "B",
+     "AWS::NoValue", "Type", "Properties", "LaunchTemplate", "LaunchTemplateData", "UserData", "ImageId", "Tags", "Key",
+     "Default", "Id", "InstanceTypes", "Labels", "Taints", "${A}", ""]
+)  # fmt: skip
+ANYTHING = st.recursive(
+    WORDS | st.integers() | st.none(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(WORDS, inner, max_size=3),
+    max_leaves=12,
+)
+RESOURCE = st.builds(
+    lambda kind, properties: {"Type": kind, "Properties": properties},
+    st.sampled_from(
+        ["AWS::EKS::Nodegroup", "AWS::AutoScaling::AutoScalingGroup", "AWS::EC2::LaunchTemplate",
+         "AWS::AutoScaling::LaunchConfiguration"]
+    ),
+    ANYTHING,
+)  # fmt: skip
+NAMES = st.sampled_from(["A", "B", "C"])
+
+
+@given(st.dictionaries(NAMES, ANYTHING), st.dictionaries(NAMES, ANYTHING), st.dictionaries(NAMES, RESOURCE))
+def test_any_template_is_read(parameters: object, conditions: object, resources: object) -> None:
+    text = json.dumps({"Parameters": parameters, "Conditions": conditions, "Resources": resources})
+    (document,) = compose(Source("a.json", text)).documents
+    assert isinstance(document.root, Mapping)
+    list(adapt(document.root))
+
+
+def test_long_chains_of_conditions_end() -> None:
+    chain = "".join(f"  C{n}: !Not [!Condition C{n + 1}]\n" for n in range(2000))
+    lines = chain + "  D: !Or [!Condition D, !Condition D]\n"
+    (document,) = compose(Source("a.yaml", f"Conditions:\n{lines}A: !If [C0, a, b]\nB: !If [D, a, b]\n")).documents
+    root = document.root
+    assert isinstance(root, Mapping)
+    template = Template(root)
+    for name in ("A", "B"):
+        node = root.get(name)
+        assert node is not None
+        filled = template.filled(node, rename=False)
+        assert filled is not None
+        assert value(Part.of(filled).string()) == "unknown"

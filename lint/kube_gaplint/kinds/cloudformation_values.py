@@ -155,14 +155,17 @@ class Template:
             conditions = mapping(self.root, "Conditions")
             node = None if conditions is None else conditions.get(name)
             self._conditions[name] = None  # for a condition that asks for itself
-            self._conditions[name] = None if node is None else self._truth(node)
+            if node is not None and self._depth < _DEEPEST:
+                self._depth += 1
+                self._conditions[name] = self._truth(node)
+                self._depth -= 1
         return self._conditions[name]
 
     def _truth(self, node: Node, depth: int = 0) -> bool | None:
         function, values = _call(node)
         if depth > _DEEPEST:
             return None
-        if function == "Condition" and isinstance(values[0], Scalar):
+        if function == "Condition" and values and isinstance(values[0], Scalar):
             return self._holds(values[0].text)
         if function == "Equals" and len(values) == 2:
             texts = [self._text(value) for value in values]
