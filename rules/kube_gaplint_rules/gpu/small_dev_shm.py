@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from kube_gaplint.findings import Fix, Gap, Severity
 from kube_gaplint.model.resources import data_workers
-from kube_gaplint.model.setting import Absent, Set
+from kube_gaplint.model.setting import Absent, Set, Unknown
 from kube_gaplint.model.storage import volume_at
 from kube_gaplint.model.workload import Container, Role, Workload
 from kube_gaplint.rule import Context, rule
@@ -27,7 +27,7 @@ def check(workload: Workload, _context: Context) -> Iterator[Gap]:
     ## What it flags
     A training container with more than one GPU, or with data-loader workers, that mounts nothing at `/dev/shm`. Host
     IPC, a host path and volumes that an operator adds by itself (KubeRay) count as enough, and templated volumes as
-    unknown.
+    unknown. With `NCCL_SHM_DISABLE=1` only data loaders count.
 
     ## Why it hurts
     NCCL passes data between the GPUs of a node through shared memory, and PyTorch's data loaders hand over batches in
@@ -100,10 +100,16 @@ def _needs_memory(workload: Workload, container: Container) -> str:
     count = container.accelerator_count
     if not isinstance(count, Set) or count.value < 1:
         return ""
-    if count.value > 1:
+    if count.value > 1 and not _goes_without(container):
         return f"{count.value} GPUs"
     workers = data_workers(workload, container)
     return "" if workers is None else f"{workers.value} data-loader workers"
+
+
+def _goes_without(container: Container) -> bool:
+    """NCCL is told to leave shared memory alone, or may be."""
+    told = container.environment.variables.get("NCCL_SHM_DISABLE")
+    return isinstance(told, Unknown) or (isinstance(told, Set) and told.value.strip() not in ("", "0"))
 
 
 def _surely_none(role: Role, container: Container) -> bool:
