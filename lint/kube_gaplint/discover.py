@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
+from kube_gaplint import progress
 from kube_gaplint.facts import candidates as facts
 from kube_gaplint.findings import FileError
 from kube_gaplint.text.read import MAX_BYTES
@@ -586,6 +587,7 @@ class _Walk:
             if folder.path in self.visited:  # it was given, or lies in a folder that was
                 continue
             self.visited.add(folder.path)
+            progress.tell("looking through files", self.found.files)
             below = self._visit(folder, links)
             stack.extend(reversed(below))
         for folder, name in links:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import gc
 import hashlib
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
-from kube_gaplint import registry
+from kube_gaplint import progress, registry
 from kube_gaplint.findings import Change, FileError, Finding, Fix, Gap, Related, Report, Severity, Summary
 from kube_gaplint.meta import META_RULES
 from kube_gaplint.model.profile import Profile
@@ -235,9 +235,10 @@ def _suppressed(found: list[_Found], loaded: Loaded, codes: frozenset[str], toda
     return marked
 
 
-def _run_rules(views: Iterable[Any], codes: frozenset[str], context: Context) -> Iterator[_Found]:
+def _run_rules(views: Sequence[Any], codes: frozenset[str], context: Context) -> Iterator[_Found]:
     by_type: dict[type, list[Rule]] = {}
-    for view in views:
+    for number, view in enumerate(views):
+        progress.tell("judging", number, len(views))
         rules = by_type.get(type(view))
         if rules is None:
             rules = by_type[type(view)] = registry.for_view(type(view), codes)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from kube_gaplint import progress
 from kube_gaplint.bundle.builds import Kustomizations
 from kube_gaplint.bundle.bundle import Bundle, Loaded, ScriptFile
 from kube_gaplint.bundle.embedded import every_node
@@ -69,6 +70,7 @@ class Loader:
     def run(self) -> Loaded:
         kustomizations: list[tuple[int, Candidate]] = []
         for order, candidate in enumerate(self.discovery.candidates):
+            progress.tell("reading files", order, len(self.discovery.candidates))
             if candidate.form != "yaml":
                 self._script(candidate)
             elif candidate.interest == "judged":

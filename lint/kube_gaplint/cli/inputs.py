@@ -144,9 +144,11 @@ def standard_input(paths: Sequence[str], filename: str) -> bytes | None:
 def lint(request: Request) -> Report:
     """The outcome of a run. Raises ClickException where the request cannot be served."""
     from kube_gaplint import engine
+    from kube_gaplint.cli import waiting
 
     try:
-        return engine.lint(request)
+        with waiting.shown():
+            return engine.lint(request)
     except engine.UsageProblem as problem:
         raise wrong_paths(problem, request.paths) from problem
 

@@ -12,6 +12,7 @@ from importlib import import_module
 from itertools import chain
 from typing import TYPE_CHECKING
 
+from kube_gaplint import progress
 from kube_gaplint.facts.misplaced import is_known
 from kube_gaplint.model.manifest import Manifest
 from kube_gaplint.model.profile import Profile
@@ -105,6 +106,7 @@ def build(bundle: Bundle, profile: Profile, user_kinds: Sequence[UserKind] = ())
     of_scripts = ((view, None) for view in inner_batches(model.workloads, bundle, profile))
     run_by: dict[int, list[Workload]] = {}
     for view, item in chain(of_objects, of_files, of_scripts):
+        progress.tell("understanding workloads", len(model.workloads))
         if isinstance(view, Workload):
             finish(view, profile)
             view.surroundings = around.of(view, item)
