@@ -201,6 +201,8 @@ class _Reading:
         self.header.components[0].extend(_added(script.submissions, self.header.components[0]))
         self.directives = [directive for directive in self.header.components[0] if directive.in_force]
         self.options: dict[str, Setting[str]] = {directive.name: directive.value for directive in self.directives}
+        known = {name: value for name, value in self.options.items() if isinstance(value, Set)}
+        self.conf = conf = conf or slurm_conf.known_site(known)
         text = script.text.text
         self.size = allocation(
             self.header.components[0], self.home, reads_size=_SIZE_VARIABLES.search(text) is not None

@@ -7,11 +7,12 @@ which is appended overrides it. Source rows: k8s.md B1 to B4.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from kube_gaplint.bundle.bundle import Bundle, ScriptFile
 from kube_gaplint.bundle.objects import KubeObject
 from kube_gaplint.discover import FileId
+from kube_gaplint.facts import clusters
 from kube_gaplint.kinds.context import Context
 from kube_gaplint.kinds.fields import Part
 from kube_gaplint.kinds.inner import Slice, lines, stripped
@@ -234,6 +235,17 @@ def documented(file: FileId, bundle: Bundle) -> SlurmConf | None:
     origin = Origin(readme.place(*found.span()), "injected", "Soperator, as the README says")
     values: dict[str, Setting[str]] = {key: Set(value, origin) for key, value in _SOPERATOR.items()}
     return SlurmConf(Subject("slurm.conf", name="soperator"), origin, values, whole=False, writer="soperator")
+
+
+def known_site(directives: Mapping[str, Set[str]]) -> SlurmConf | None:
+    """The settings of a public cluster that a script's own directives name; None where they name none."""
+    site = clusters.site_of({name: setting.value for name, setting in directives.items()})
+    if site is None:
+        return None
+    sign = directives[next(iter(site.signs))]
+    origin = Origin(sign.origin.place, "injected", f"{site.name}, by its {' and '.join(site.signs)}")
+    values: dict[str, Setting[str]] = {key: Set(value, origin) for key, value in site.values.items()}
+    return SlurmConf(Subject("slurm.conf", name=site.name), origin, values, whole=False, writer=site.name.lower())
 
 
 def sunk(config: Part, subject: Subject, origin: Origin) -> SlurmConf:
