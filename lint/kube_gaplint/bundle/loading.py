@@ -136,7 +136,8 @@ class Loader:
             self.loaded.skip(TEMPLATE)
             self._templates.append(candidate.file.shown)
             return None
-        if not candidate.named and _is_broken(source.text, composed.problems):
+        builds = candidate.interest == "kustomization"
+        if not candidate.named and not builds and _is_broken(source.text, composed.problems):
             self.loaded.files -= 1
             self.loaded.skip(BROKEN)
             return None
