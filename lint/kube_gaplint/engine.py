@@ -138,7 +138,7 @@ def lint(request: Request) -> Report:
     if request.baseline is not None:
         _accept(report, request.baseline, request, codes)
     if request.changed is not None:
-        _keep_changed(report, request.changed)
+        _keep_changed(report, request.changed, request.min_severity)
     _hide(report, request.min_severity)
     return report
 
@@ -353,11 +353,14 @@ def _accept(report: Report, baseline: Baseline, request: Request, codes: frozens
     report.summary.gone = sum(row.count for row in gone)
 
 
-def _keep_changed(report: Report, changed: Changed) -> None:
-    kept = [finding for finding in report.findings if changed.touches(finding)]
-    before, after = (sum(f.suppressed is None for f in findings) for findings in (report.findings, kept))
-    report.summary.elsewhere = before - after
-    report.findings = kept
+def _keep_changed(report: Report, changed: Changed, least: Severity) -> None:
+    kept, elsewhere = [], 0
+    for finding in report.findings:
+        if changed.touches(finding):
+            kept.append(finding)
+        else:
+            elsewhere += finding.suppressed is None and finding.severity >= least
+    report.findings, report.summary.elsewhere = kept, elsewhere
 
 
 def _hide(report: Report, least: Severity) -> None:
