@@ -81,6 +81,15 @@ class SetKey:
 
 
 @dataclass(frozen=True, slots=True)
+class AppendItem:
+    """Add an item at the end of a list below a mapping; a list that is missing is made. Data as for SetKey."""
+
+    parent: Origin
+    key: str
+    item: object
+
+
+@dataclass(frozen=True, slots=True)
 class RenameKey:
     """Rename a key (or a variable's name) in place."""
 
@@ -129,7 +138,7 @@ def put(origin: Origin, parent: Origin, path: tuple[str, ...], value: str) -> Ch
     return ReplaceValue(origin, value) if origin.written else SetKey(parent, path, value)
 
 
-Change: TypeAlias = SetVariable | ReplaceValue | SetKey | RenameKey | RemoveEntry | AddOption | AddLine
+Change: TypeAlias = SetVariable | ReplaceValue | SetKey | AppendItem | RenameKey | RemoveEntry | AddOption | AddLine
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from kube_gaplint.findings import (
     AddLine,
     AddOption,
+    AppendItem,
     Change,
     Finding,
     RemoveEntry,
@@ -83,7 +84,7 @@ class _Nested(dict[str, object]):
     """A mapping that is made for a path, unlike one that is a value itself."""
 
 
-_Grouped = _Variables | _Keys | ReplaceValue | RenameKey | RemoveEntry | AddOption | AddLine
+_Grouped = _Variables | _Keys | AppendItem | ReplaceValue | RenameKey | RemoveEntry | AddOption | AddLine
 
 
 def _grouped(changes: tuple[Change, ...]) -> list[_Grouped]:
@@ -117,7 +118,7 @@ def _key(origin: Origin) -> tuple[str, Span]:
 def _origins(change: _Grouped) -> tuple[Origin, ...]:
     if isinstance(change, _Variables):
         return (change.home,)
-    return (change.parent,) if isinstance(change, _Keys) else (change.origin,)
+    return (change.parent,) if isinstance(change, _Keys | AppendItem) else (change.origin,)
 
 
 def _draft(change: _Grouped, finding: Finding, desk: Desk) -> list[Draft]:
@@ -125,6 +126,8 @@ def _draft(change: _Grouped, finding: Finding, desk: Desk) -> list[Draft]:
         return _set_variables(change, finding, desk)
     if isinstance(change, _Keys):
         return [_set_keys(change, desk)]
+    if isinstance(change, AppendItem):
+        return [_append_item(change, desk)]
     if isinstance(change, ReplaceValue):
         return [_replace_value(change, desk)]
     if isinstance(change, RenameKey):
@@ -299,6 +302,31 @@ def _set_keys(change: _Keys, desk: Desk) -> Draft:
             one(expected)
 
     return Draft(file, tuple(edits), ((tree, all_of_them),))
+
+
+def _append_item(change: AppendItem, desk: Desk) -> Draft:
+    found = _node(change.parent, desk)
+    if found is None:
+        raise Refused("there is no mapping to write to")
+    file, tree, parent = found
+    if not isinstance(parent, Mapping):
+        raise Refused("there is no mapping to write to")
+    entry = next((entry for entry in reversed(parent.entries) if entry.name == change.key), None)
+    if entry is None and change.key in parent:
+        raise Refused(f"`{change.key}` is merged from elsewhere")
+    if entry is not None and entry.alias is not None:
+        raise Refused(_REPEATED)
+    items = None if entry is None else entry.value
+    if isinstance(items, Sequence) and items.items:
+        sequence = items
+        edits = append_item(tree, sequence, change.item)
+        return _made(file, tree, edits, lambda expected: expected.append(sequence, change.item))
+    return _made(
+        file,
+        tree,
+        set_key(tree, parent, (change.key,), [change.item]),
+        _setting(parent, change.key, [change.item]),
+    )
 
 
 def _set_nested(

@@ -3,6 +3,9 @@
 The files are judged again with the edits in them before anything is written. A fix may bring up a finding that has a
 fix of its own; so passes are made until nothing changes. A fix that leaves its gap, or leaves a new finding in the end,
 is dropped, and the passes begin again without it.
+
+Rules keep quiet about what does not matter beside a worse gap: no timeout acts while nothing enforces it. When the
+worse gap is mended, such a finding comes to light in its place. That is no new one, as long as it is less severe.
 """
 
 from __future__ import annotations
@@ -13,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 from typing import TypeAlias
 
-from kube_gaplint.findings import Finding
+from kube_gaplint.findings import Finding, Severity
 from kube_gaplint.fix.files import FileChange
 from kube_gaplint.fix.plan import Dropped, FixPlan, plan
 
@@ -39,6 +42,14 @@ _Key: TypeAlias = tuple[str, _Object]
 def _object(finding: Finding) -> _Object:
     subject = finding.subject
     return finding.place.source.path, subject.kind, subject.namespace, subject.name
+
+
+def _takes_its_place(finding: Finding, mended: list[Severity]) -> bool:
+    """Whether a finding comes to light in the place of a worse one that is mended, which it then uses up."""
+    worse = min((severity for severity in mended if severity > finding.severity), default=None)
+    if worse is not None:
+        mended.remove(worse)
+    return worse is not None
 
 
 def _live(findings: Iterable[Finding]) -> list[Finding]:
@@ -138,16 +149,23 @@ class _Repair:
         return blamed
 
     def _added(self, outcome: _Outcome) -> dict[_Key, list[Finding]]:
-        """What is found in an object more often than before, by code and object."""
+        """What is found in an object more often than before and in the place of nothing worse, by code and object."""
         counts = Counter((finding.code, _object(finding)) for finding in self.before)
         found: dict[_Key, list[Finding]] = defaultdict(list)
         for finding in outcome.findings:
             found[finding.code, _object(finding)].append(finding)
+        mended: dict[_Object, list[Severity]] = defaultdict(list)
+        for finding in outcome.fixed:
+            mended[_object(finding)].append(finding.severity)
         added = {}
         for key, findings in found.items():
-            if len(findings) > counts[key]:
-                unseen = [finding for finding in findings if finding.fingerprint not in self.known]
-                added[key] = unseen or findings
+            more = len(findings) - counts[key]
+            if more <= 0:
+                continue
+            unseen = [finding for finding in findings if finding.fingerprint not in self.known] or findings
+            unseen = [finding for finding in unseen if not _takes_its_place(finding, mended[key[1]])]
+            if unseen:
+                added[key] = unseen
         return added
 
     @staticmethod

@@ -1,13 +1,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import count
 
-from kube_gaplint.findings import Fix, Gap, Severity
+from kube_gaplint.findings import AppendItem, Change, Fix, Gap, SetKey, Severity
 from kube_gaplint.model.resources import data_workers
 from kube_gaplint.model.setting import Absent, Set, Unknown
 from kube_gaplint.model.storage import volume_at
+from kube_gaplint.model.units import quantity
 from kube_gaplint.model.workload import Container, Role, Workload
 from kube_gaplint.rule import Context, rule
+
+_GIGABYTES_PER_GPU = 8
 
 
 @rule(
@@ -72,7 +76,9 @@ def check(workload: Workload, _context: Context) -> Iterator[Gap]:
     When the container runtime is configured with a larger default on all GPU nodes.
 
     ## Fix safety
-    There is no automatic fix: the size must fit into the container's memory limit.
+    Safe: until now the job has 64 MiB, and the new volume takes memory only as far as it is used. Its sizeLimit is
+    8 GiB for each GPU and at most half of the container's memory limit, which what is written there counts towards. A
+    memory limit that is not known leaves the size to you.
 
     ## References
     - https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting.html#shared-memory
@@ -88,20 +94,55 @@ def check(workload: Workload, _context: Context) -> Iterator[Gap]:
                 f"nothing is mounted at /dev/shm: 64 MiB of shared memory for {why}",
                 "NCCL or a data loader fails with a bus error or 'No space left on device', often hours into the run",
                 detail="shm",
-                fix=Fix("mount an emptyDir with medium Memory and a sizeLimit at /dev/shm"),
+                fix=_fix(role, container),
                 container=container.name,
             )
+
+
+def _fix(role: Role, container: Container) -> Fix:
+    title = "mount an emptyDir with medium Memory and a sizeLimit at /dev/shm"
+    gigabytes = _room(container)
+    pod = role.pod
+    if gigabytes < 1 or pod.origin.node is None or container.origin.node is None:
+        return Fix(title)
+    size = f"{gigabytes}Gi"
+    there = next(
+        (one for one in pod.volumes if one.kind == "memory" and "shm" in one.name and one.origin.written), None
+    )
+    name = next(name for name in _names() if pod.volume(name) is None) if there is None else there.name
+    changes: list[Change] = [AppendItem(container.origin, "volumeMounts", {"name": name, "mountPath": "/dev/shm"})]
+    if there is None:
+        volume = {"name": name, "emptyDir": {"medium": "Memory", "sizeLimit": size}}
+        changes.append(AppendItem(pod.origin, "volumes", volume))
+    elif isinstance(there.size_limit, Absent):
+        changes.append(SetKey(there.origin, ("emptyDir", "sizeLimit"), size))
+    return Fix(title, tuple(changes), safe=True)
+
+
+def _names() -> Iterator[str]:
+    yield "dshm"
+    yield from (f"dshm-{number}" for number in count(2))
+
+
+def _room(container: Container) -> int:
+    """GiB that the volume may take; 0 where the memory limit is not known."""
+    accelerators, limit = container.accelerator_count, container.limits.get("memory")
+    most = _GIGABYTES_PER_GPU * (accelerators.value if isinstance(accelerators, Set) else 1)
+    if limit is None or isinstance(limit, Absent):
+        return most
+    room = quantity(limit.value) if isinstance(limit, Set) else None
+    return 0 if room is None else min(most, int(room / 2 / 2**30))
 
 
 def _needs_memory(workload: Workload, container: Container) -> str:
     """What uses shared memory in a container, in words; empty where nothing surely does."""
     if any(accelerator.vendor == "tpu" for accelerator in container.accelerators):
         return ""
-    count = container.accelerator_count
-    if not isinstance(count, Set) or count.value < 1:
+    gpus = container.accelerator_count
+    if not isinstance(gpus, Set) or gpus.value < 1:
         return ""
-    if count.value > 1 and not _goes_without(container):
-        return f"{count.value} GPUs"
+    if gpus.value > 1 and not _goes_without(container):
+        return f"{gpus.value} GPUs"
     workers = data_workers(workload, container)
     return "" if workers is None else f"{workers.value} data-loader workers"
 
