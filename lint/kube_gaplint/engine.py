@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from kube_gaplint.bundle.bundle import Loaded, Unresolved
     from kube_gaplint.discover import Discovery, Exclusion
     from kube_gaplint.file_ignores import FileIgnores
+    from kube_gaplint.given import Given
     from kube_gaplint.kinds import Model
     from kube_gaplint.kinds.generic import UserKind
     from kube_gaplint.revision import Changed
@@ -51,7 +52,7 @@ class Request:
     """Other severities than those of the rules, by code."""
     file_ignores: FileIgnores | None = None
     baseline: Baseline | None = None
-    changed: Changed | None = None
+    changed: Changed | Given | None = None
     """Where findings count; everywhere, where nothing is given."""
     exclude: tuple[Exclusion, ...] = ()
     exclude_named: bool = False
@@ -353,7 +354,7 @@ def _accept(report: Report, baseline: Baseline, request: Request, codes: frozens
     report.summary.gone = sum(row.count for row in gone)
 
 
-def _keep_changed(report: Report, changed: Changed, least: Severity) -> None:
+def _keep_changed(report: Report, changed: Changed | Given, least: Severity) -> None:
     kept, elsewhere = [], 0
     for finding in report.findings:
         if changed.touches(finding):

@@ -30,6 +30,7 @@ from kube_gaplint.report.options import IncidentView, RenderOptions
 from kube_gaplint.report.words import closing_lines, is_empty
 
 if TYPE_CHECKING:
+    from kube_gaplint.given import Given
     from kube_gaplint.revision import Changed
     from kube_gaplint.rule import Rule
 
@@ -169,6 +170,14 @@ def _names(values: tuple[tuple[str, ...], ...]) -> tuple[str, ...]:
     help="Only findings whose place or object has changed since the branch left REV (a branch, tag or commit).",
 )
 @click.option(
+    "--changed",
+    cls=Grouped,
+    group=_ADOPTION,
+    is_flag=True,
+    help="The paths are files that change, as hooks name them: read the repository around them, and report only "
+    "findings with a place in them: also those of workloads that refer to them.",
+)
+@click.option(
     "--fix", cls=Grouped, group=_FIXES, is_flag=True, help="Make the safe fixes in the files, then report what remains."
 )
 @click.option(
@@ -214,6 +223,7 @@ def command(
     write_baseline: bool,
     add_suppressions: str | None,
     diff_base: str,
+    changed: bool,
     fix: bool,
     unsafe_fixes: bool,
     diff: bool,
@@ -235,8 +245,12 @@ def command(
         "--write-baseline": write_baseline,
         "--add-suppressions": add_suppressions is not None,
         "--diff-base": diff_base,
+        "--changed": changed,
     }
     _check_options({name for name, value in given.items() if value}, outputs)
+    concerned = None
+    if changed:
+        inputs, concerned = _around(inputs)
     config = inputs.config
     least = Severity.parse(min_severity or config.min_severity or "warning")
     failing = fail_on or config.fail_on or "warning"
@@ -262,6 +276,8 @@ def command(
             request = replace(request, baseline=accepting.read(accepted))
     if diff_base:
         request = replace(request, changed=_changed_since(diff_base, inputs.paths, quiet=quiet))
+    elif concerned is not None:
+        request = replace(request, changed=concerned)
     report = lint(request)
     if fix or diff or add_suppressions is not None:
         from kube_gaplint.cli import fixing
@@ -313,6 +329,9 @@ _CONFLICTS = (
     ("--write-baseline", "--no-baseline", "--write-baseline writes the baseline that --no-baseline leaves alone."),
     ("--diff-base", "-", "--diff-base asks git what has changed, and standard input is in no repository."),
     ("--diff-base", "--write-baseline", "--write-baseline accepts all that is there; --diff-base shows a part of it."),
+    ("--changed", "-", "--changed reads the repository around files, and standard input is in none."),
+    ("--changed", "--diff-base", "--changed is told what has changed, --diff-base asks git; give one of them."),
+    ("--changed", "--write-baseline", "--write-baseline accepts all that is there; --changed shows a part of it."),
     ("--baseline", "--no-baseline", "--baseline names what --no-baseline leaves alone; give one of them."),
 )
 """Options that do not go together, and why."""
@@ -329,6 +348,16 @@ def _check_options(given: set[str], outputs: tuple[OutputFile, ...]) -> None:
         first = seen.setdefault(output.path.resolve(), output)
         if first is not output:
             raise click.UsageError(f"two reports go to {os.fspath(output.path)!r}; give each its own file.")
+
+
+def _around(inputs: Inputs) -> tuple[Inputs, Given]:
+    """What to read for the sake of the given paths, and which findings then count. Raises ClickException."""
+    from kube_gaplint.given import Given, around
+
+    for path in inputs.paths:
+        if not Path(path).exists():
+            raise click.ClickException(f"{path}: no such file or folder")
+    return replace(inputs, paths=tuple(around(inputs.paths))), Given.of(inputs.paths)
 
 
 def _changed_since(revision: str, paths: tuple[str, ...], *, quiet: bool) -> Changed:
