@@ -1,6 +1,6 @@
 """Every fix on every firing fixture: what it answers is gone, a second run changes nothing, a safe one adds nothing.
 
-A less severe finding may come to light in the place of the one that is mended.
+A finding that is not more severe may come to light in the place of the one that is mended.
 """
 
 from __future__ import annotations

@@ -4,8 +4,9 @@ The files are judged again with the edits in them before anything is written. A 
 fix of its own; so passes are made until nothing changes. A fix that leaves its gap, or leaves a new finding in the end,
 is dropped, and the passes begin again without it.
 
-Rules keep quiet about what does not matter beside a worse gap: no timeout acts while nothing enforces it. When the
-worse gap is mended, such a finding comes to light in its place. That is no new one, as long as it is less severe.
+Rules keep quiet about what does not matter beside another gap: no timeout acts while nothing enforces it. When that gap
+is mended, such a finding comes to light in its place. It is no new one, one for one and where it is not more severe: an
+object never has more findings, or worse ones, than before.
 """
 
 from __future__ import annotations
@@ -45,11 +46,11 @@ def _object(finding: Finding) -> _Object:
 
 
 def _takes_its_place(finding: Finding, mended: list[Severity]) -> bool:
-    """Whether a finding comes to light in the place of a worse one that is mended, which it then uses up."""
-    worse = min((severity for severity in mended if severity > finding.severity), default=None)
-    if worse is not None:
-        mended.remove(worse)
-    return worse is not None
+    """Whether a finding comes to light in the place of one that is mended and as bad, which it then uses up."""
+    as_bad = min((severity for severity in mended if severity >= finding.severity), default=None)
+    if as_bad is not None:
+        mended.remove(as_bad)
+    return as_bad is not None
 
 
 def _live(findings: Iterable[Finding]) -> list[Finding]:
@@ -149,7 +150,7 @@ class _Repair:
         return blamed
 
     def _added(self, outcome: _Outcome) -> dict[_Key, list[Finding]]:
-        """What is found in an object more often than before and in the place of nothing worse, by code and object."""
+        """What is found in an object more often than before and in no other one's place, by code and object."""
         counts = Counter((finding.code, _object(finding)) for finding in self.before)
         found: dict[_Key, list[Finding]] = defaultdict(list)
         for finding in outcome.findings:
