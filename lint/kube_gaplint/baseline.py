@@ -20,7 +20,7 @@ from kube_gaplint.discover import STDIN, FileId, read_file, within
 from kube_gaplint.findings import Finding, Suppressed
 
 VERSION = 1
-_REWRITE = "`gaplint --write-baseline` writes a new one"
+_REWRITE = "remove it and let `gaplint --write-baseline` write a new one"
 
 
 class BaselineProblem(Exception):
@@ -163,7 +163,7 @@ def read(path: str) -> Baseline:
         content = json.loads(data)
     except (ValueError, RecursionError) as error:
         line = f":{error.lineno}" if isinstance(error, json.JSONDecodeError) else ""
-        raise BaselineProblem(f"the baseline {path}{line} is not JSON; mend it, or {_REWRITE}") from error
+        raise BaselineProblem(f"the baseline {path}{line} is not JSON: mend it, or {_REWRITE}") from error
     version = content.get("version") if isinstance(content, dict) else None
     if isinstance(version, int) and version > VERSION:
         raise BaselineProblem(
@@ -171,7 +171,7 @@ def read(path: str) -> Baseline:
             f"it was written by a newer one. Use that, or {_REWRITE}"
         )
     if version != VERSION or not isinstance(content.get("findings"), list):
-        raise BaselineProblem(f"{path} is no baseline of gaplint; {_REWRITE}, elsewhere or in its place")
+        raise BaselineProblem(f"{path} is no baseline of gaplint; name another file, or {_REWRITE}")
     return replace(empty, rows=tuple(_row(path, row) for row in content["findings"]))
 
 
