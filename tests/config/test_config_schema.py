@@ -145,3 +145,9 @@ def test_deep_nesting_is_answered() -> None:
     assert messages("a: " + "[" * 50 + "]" * 50)
     assert messages("[tool.gaplint]\na = " + "[" * 5000, "pyproject.toml")
     assert messages("[tool.gaplint]\na = " + "[" * 50 + "]" * 50, "pyproject.toml")
+
+
+def test_aliases_that_multiply_are_answered() -> None:
+    lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x]"]
+    lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 9)]
+    assert "expand to more than" in messages("\n".join(lines))[0]
