@@ -4,8 +4,10 @@ from collections.abc import Iterator
 
 from kube_gaplint.facts.images import is_moving_tag, parse_reference
 from kube_gaplint.findings import Fix, Gap, Severity
-from kube_gaplint.model.setting import Set
-from kube_gaplint.model.workload import Workload
+from kube_gaplint.model.budget import failure_layers, runs_once, several_pods
+from kube_gaplint.model.rendezvous import computes_together
+from kube_gaplint.model.setting import Absent, Set
+from kube_gaplint.model.workload import RestartLayer, Workload
 from kube_gaplint.rule import Context, rule
 
 
@@ -20,18 +22,19 @@ from kube_gaplint.rule import Context, rule
         "bloom-eval-deadlock",
     ),
 )
-def check(workload: Workload, _context: Context) -> Iterator[Gap]:
-    """The image's name stands for another image tomorrow, so that a restarted rank may run other code than its peers.
+def check(workload: Workload, context: Context) -> Iterator[Gap]:
+    """The image's name stands for another image tomorrow, so that a restart may run other code than before.
 
     ## What it flags
     An image of a GPU training container without tag, or with a tag that moves (`latest`, `nightly`, `main`,
-    `24.05-latest`). A fixed tag without digest is info: a registry may still replace it. Digests pin, and templated
-    names are unknown.
+    `24.05-latest`). Info for a single pod that nothing starts again, and for a fixed tag without digest: a registry may
+    still replace it. Digests pin, and templated names are unknown.
 
     ## Why it hurts
     A run of weeks is restarted many times, on nodes that hold older copies and on nodes that pull anew. When two of
     them disagree on the NCCL release or on the code, the job hangs at its first collective or, worse, trains on with
-    two versions. OPT-175B's log tells of time lost to differing environments after restarts.
+    two versions. OPT-175B's log tells of time lost to differing environments after restarts. A job of one pod does not
+    hang, but its results cannot be compared with those of the start before, or made again.
 
     ## Bad
     ```yaml
@@ -96,8 +99,30 @@ def check(workload: Workload, _context: Context) -> Iterator[Gap]:
         yield Gap(
             image.origin,
             f"tag {reference.tag} moves" if reference.tag else "the image has no tag, which stands for latest",
-            "a rank that is restarted on another node may get another image than its peers, and the job hangs",
+            _consequence(workload),
             detail=f"moving:{image.value}",
+            severity=Severity.INFO if _starts_once(workload, context) else Severity.WARNING,
             fix=Fix("name a release, and best its digest"),
             container=container.name,
         )
+
+
+def _consequence(workload: Workload) -> str:
+    """What another image does: ranks that differ hang; a pod that computes alone differs from its own start before."""
+    if not several_pods(workload) or not computes_together(workload):
+        return "the next start may run other code than the one before, so that results cannot be compared or repeated"
+    if any(layer.scope == "pod" and _acts(layer) for layer in failure_layers(workload)):
+        return "a rank that is restarted on another node may get another image than its peers, and the job hangs"
+    return "a pod on a node with an older copy runs other code than its peers, and the job hangs"
+
+
+def _acts(layer: RestartLayer) -> bool:
+    """Whether a controller may restart anything at all."""
+    budget = layer.budget
+    return not isinstance(budget, Absent) and not (isinstance(budget, Set) and budget.value == 0)
+
+
+def _starts_once(workload: Workload, context: Context) -> bool:
+    """Surely a single pod that nothing starts again."""
+    one = isinstance(workload.nodes, Set) and workload.nodes.value == 1
+    return one and runs_once(workload, context.profile) is not None
