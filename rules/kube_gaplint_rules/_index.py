@@ -325,7 +325,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str], ...] = (
         "Workload",
         "kube_gaplint_rules.img.mutable_image",
         "core",
-        "The image's name stands for another image tomorrow, so that a restarted rank may run other code than its peers.",
+        "The image's name stands for another image tomorrow, so that a restart may run other code than before.",
     ),
     (
         "IMG002",
