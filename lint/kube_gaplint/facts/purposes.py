@@ -241,6 +241,9 @@ PROFILERS = frozenset({"nsys", "ncu", "rocprof", "rocprofv2", "rocprofv3", "dlpr
 # Labels of a pod by which an injector puts such a program in front: label, and values that switch it on.
 PROFILER_LABELS = {"nvidia-devtools-sidecar-injector": frozenset({"enabled", "true"})}
 
+# Variables and options that make a program fail on purpose: such a run is a test of what happens then.
+FAULT_INJECTION = ("fault-inject", "inject-fault", "enable-fault", "chaos")
+
 # Words of a workload's name that make it a measurement, whatever program it runs.
 BENCHMARK_NAMES = frozenset({"bench", "benchmark", "benchmarks", "benchmarking", "ubench", "nsight", "nsys"})
 

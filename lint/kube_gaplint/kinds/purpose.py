@@ -195,6 +195,9 @@ def _trial(process: TrainingProcess) -> _Hint | None:
     profiler = next((name for name in process.command.wrappers if name in purposes.PROFILERS), "")
     if profiler:
         return _Hint("benchmark", f"it runs under {profiler}", 4)
+    fault = _injects_faults(process)
+    if fault:
+        return _Hint("benchmark", f"{fault} makes it fail on purpose", 4)
     for label, on in purposes.PROFILER_LABELS.items():
         injected = process.role.pod.labels.get(label)
         if isinstance(injected, Set) and injected.value in on:
@@ -209,6 +212,21 @@ def _trial(process: TrainingProcess) -> _Hint | None:
     if _trains_nothing(process):
         return _Hint("benchmark", f"{name} takes no gradient and no step", 4)
     return None
+
+
+_OFF = frozenset({"", "0", "false", "no", "off", "none", "never"})
+
+
+def _injects_faults(process: TrainingProcess) -> str:
+    """The variable or option by which a run fails on purpose; empty where none does."""
+    given = {occurrence.name: occurrence.value for occurrence in process.options.occurrences}
+    given.update({name: process.environment.get(name) for name in process.environment})
+    for name, value in given.items():
+        plain = name.lstrip("-").replace("_", "-").lower()
+        off = isinstance(value, Set) and value.value.strip().lower() in _OFF
+        if not off and any(part in plain for part in purposes.FAULT_INJECTION):
+            return name  # on, or up to who submits it
+    return ""
 
 
 _IMPORT = re.compile(r"^[ \t]*(?:import|from)[ \t]+(?P<names>[\w., \t]+)", re.MULTILINE)

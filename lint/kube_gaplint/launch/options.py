@@ -115,6 +115,10 @@ class Parsed:
     rest: tuple[Word, ...]
 
 
+CUT_OFF = "a backslash stands before a blank, which cuts the command off: what follows is not passed"
+"""An argument of blanks alone is never meant: the line was to go on."""
+
+
 def parse_options(
     words: Sequence[Word], home: Origin, spec: OptionSpec = NO_SPEC, *, open_because: str = ""
 ) -> Options:
@@ -144,6 +148,8 @@ class _Reader:
 
     def read(self) -> Parsed:
         words = self.words
+        if any(word.known and not word.known.strip() for word in words):
+            self.open_because = self.open_because or CUT_OFF
         while self.at < len(words):
             word = words[self.at]
             if word.known == "--":

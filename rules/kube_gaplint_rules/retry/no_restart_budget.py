@@ -13,8 +13,10 @@ from kube_gaplint.model.budget import (
     time_between_failures,
 )
 from kube_gaplint.model.placement import any_spot
+from kube_gaplint.model.rendezvous import meeting
 from kube_gaplint.model.retry import disruptions_are_ignored, pod_failure_policy, restart_policies
 from kube_gaplint.model.setting import Origin, Set, Unknown
+from kube_gaplint.model.training import TrainingProcess
 from kube_gaplint.model.workload import RestartLayer, Workload
 from kube_gaplint.rule import Context, rule
 
@@ -122,7 +124,7 @@ def check(workload: Workload, context: Context) -> Iterator[Gap]:
     layer = deciding_layer(workload)
     if layer is None or disruptions_are_ignored(workload) or "ExitCode" in restart_policies(workload).values():
         return
-    if is_brief(workload, context.profile):
+    if is_brief(workload, context.profile) or any(_meets_in_a_file(process) for process in workload.processes):
         return
     found = _zero(workload, layer)
     if found is None:
@@ -133,6 +135,9 @@ def check(workload: Workload, context: Context) -> Iterator[Gap]:
         severity = Severity.ERROR
     rate = time_between_failures(workload, context.profile)
     remedy = _REMEDIES.get(layer.owner)
+    if layer.owner == "training operator" and any(meeting(process) == "static" for process in workload.processes):
+        remedy = "let a JobSet restart all pods together, or start by torchrun with c10d under restartPolicy OnFailure"
+
     changes = _changes(workload, layer, proposed_budget(workload, context.profile))
     yield Gap(
         layer.origin,
@@ -142,6 +147,13 @@ def check(workload: Workload, context: Context) -> Iterator[Gap]:
         severity=severity,
         related=() if spot is None else (Related(spot, "the pods run on nodes that may be taken away at any time"),),
         fix=None if remedy is None else Fix(remedy, changes),
+    )
+
+
+def _meets_in_a_file(process: TrainingProcess) -> bool:
+    """The ranks meet by a file, which a crash leaves behind: whoever starts again finds the old one and hangs."""
+    return any(
+        isinstance(one.value, Set) and one.value.value.startswith("file://") for one in process.options.occurrences
     )
 
 

@@ -11,8 +11,6 @@ from kube_gaplint.model.training import TrainingProcess
 from kube_gaplint.model.workload import RestartLayer, Workload
 from kube_gaplint.rule import Context, rule
 
-TORCH_TIMEOUT = 600.0
-
 
 @rule(
     code="RETRY003",
@@ -122,7 +120,9 @@ def _how(layer: RestartLayer) -> str:
 
 def _cost(workload: Workload, process: TrainingProcess) -> str:
     timeout = process.settings.timeout
-    seconds = timeout.value if isinstance(timeout, Set) and timeout.value > 0 else TORCH_TIMEOUT
+    if not isinstance(timeout, Set) or timeout.value <= 0:
+        return "the other pods wait until the collective times out and then fail as well"
+    seconds = timeout.value
     idle = idle_cost(workload, seconds)
     cost = f", {idle} each time," if idle else ""
     return f"the other pods wait until the collective times out ({duration(seconds)}){cost} and then fail as well"

@@ -105,7 +105,7 @@ def check(workload: Workload, _context: Context) -> Iterator[Gap]:
         return
     if kind != "MPIJob" and "Never" not in restart_policies(workload).values():
         return
-    hour = idle_cost(workload, 3600.0)
+    hour = _held_by_the_rest(workload)
     default = "" if policy.origin.written else ", the default"
     how = "the launcher has ended" if kind == "MPIJob" else "one pod has failed and the job is over"
     yield Gap(
@@ -125,6 +125,14 @@ def check(workload: Workload, _context: Context) -> Iterator[Gap]:
             safe=True,
         ),
     )
+
+
+def _held_by_the_rest(workload: Workload) -> str:
+    """What the pods that are left keep for an hour: all but the one that failed, whose devices are free again."""
+    nodes, each = workload.nodes, workload.accelerators_per_node
+    if workload.subject.kind == "MPIJob" or not isinstance(nodes, Set) or not isinstance(each, Set):
+        return idle_cost(workload, 3600.0)
+    return f"{(nodes.value - 1) * each.value:,} GPU-hours"
 
 
 def _leaves_survivors(workload: Workload) -> bool:
