@@ -403,6 +403,7 @@ ON_PURPOSE = frozenset(
         "notebook", "jupyter", "interactive", "dev", "develop", "development", "devbox", "devel", "debug", "debugging",
         "debugger", "workspace", "shell", "sandbox", "playground", "test", "tests", "testing", "tester", "ssh", "sshd",
         "bastion", "toolbox", "nccl", "rccl", "benchmark", "inference", "infer", "serving", "eval", "evaluation",
+        "e2e", "conformance", "fixture", "autoscaling", "autoscaler", "overprovisioning",
     }
 )  # fmt: skip
 """Words of names, images and labels by which somebody says what a container that only waits is there for."""

@@ -14,6 +14,8 @@ _NO_WORK = frozenset(
      "whoami", "pwd", "ls", "cat", "sleep", "tail", "wait", "service", "ssh-keygen", "nvidia-smi", "exec", "test", "["}
 )  # fmt: skip
 """Commands that get something ready or look at it: a container that runs nothing else does no work."""
+_NO_CHECK = frozenset({"echo", "printf", "date", "hostname", "true", ":", "sleep", "wait", "test", "["})
+"""What a loop of naps may run beside them: one that also looks at something, again and again, watches it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,10 +41,17 @@ def endless(container: Container) -> Endless | None:
 
 
 def only_waits(container: Container) -> Endless | None:
-    """What a container waits with that does nothing else: `sleep infinity`, `tail -f /dev/null`."""
-    if not container.commands or any(command.name not in _NO_WORK for command in container.commands):
+    """What a container waits with that does nothing else: `sleep infinity`, `tail -f /dev/null`.
+
+    A loop that runs a check between its naps (`nvidia-smi`) watches the devices or proves that they are there.
+    """
+    if not container.commands or any(_does_something(command) for command in container.commands):
         return None
     return endless(container)
+
+
+def _does_something(command: Command) -> bool:
+    return command.name not in (_NO_CHECK if command.certainty == "repeated" else _NO_WORK)
 
 
 def _for_ever(command: Command) -> bool:

@@ -29,8 +29,8 @@ def check(workload: Workload, _context: Context) -> Iterator[Gap]:
     ## What it flags
     A container with GPUs that runs nothing but `sleep infinity`, `tail -f /dev/null` or a loop of naps. Workers of an
     MPIJob and whatever runs an ssh server wait for their launcher; a terminal (`tty`), and names, images and labels
-    that speak of notebooks, development, debugging, tests or inference say that somebody works there. Both are left
-    alone, as are allocations that a batch script holds.
+    that speak of notebooks, development, debugging, tests, autoscaling or inference say that somebody needs it. Both
+    are left alone, as are allocations that a batch script holds and loops that also run a check (`nvidia-smi`).
 
     ## Why it hurts
     The GPUs count as used, so that other jobs queue and autoscalers keep the nodes. A study at Microsoft of 400 jobs
