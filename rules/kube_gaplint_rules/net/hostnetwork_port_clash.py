@@ -3,6 +3,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
+from kube_gaplint.facts.kubeflow import declares_port
 from kube_gaplint.findings import Fix, Gap, Related, Severity
 from kube_gaplint.model.budget import several_pods
 from kube_gaplint.model.network import on_host_network
@@ -46,8 +47,9 @@ def check(workload: Workload, context: Context) -> Iterator[Gap]:
     ## What it flags
     A training job of several pods with `hostNetwork: true` and a fixed port (a container port, `MASTER_PORT`,
     `--master-port`, the ssh server of an MPIJob's workers) whose pods take less than all GPUs of a node, without
-    anti-affinity or a spread over nodes. A node counts as eight GPUs where neither the machine type nor the profile's
-    `gpus_per_node` says otherwise.
+    anti-affinity or a spread over nodes. The port of rank 0 is left alone in jobs whose operator declares a port of its
+    own in every pod, as the training operator does: no two such pods come to one node. A node counts as eight GPUs
+    where neither the machine type nor the profile's `gpus_per_node` says otherwise.
 
     ## Why it hurts
     Pods on the host's network share its ports with everything else there. The second one fails to bind ("Address
@@ -132,6 +134,8 @@ def _fixed_port(workload: Workload, role: Role) -> _Port | None:
         for port in ports(container):
             if isinstance(port.host, Set):
                 return _Port(f"port {port.host.value}", "declared", port.origin)
+    if declares_port(workload.subject.api_version, workload.subject.kind):
+        return None
     for given in in_force(workload):
         if given.name in _VARIABLES and isinstance(given.value, Set) and given.container in role.pod.containers:
             return _Port(f"port {given.value.value}", "rank 0", given.origin)
