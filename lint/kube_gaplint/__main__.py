@@ -3,13 +3,20 @@
 import sys
 
 
+def version() -> str:
+    """The versions of gaplint and of its rules, in one line."""
+    from importlib import import_module
+
+    from kube_gaplint import BUILTIN_PACK, __version__
+
+    return f"gaplint {__version__} (rules {import_module(BUILTIN_PACK).__version__})"
+
+
 def main() -> int:
     """Run gaplint with the arguments of the process; the result is its exit code."""
     arguments = sys.argv[1:]
     if arguments in (["--version"], ["-V"]):
-        from kube_gaplint import __version__
-
-        print(f"gaplint {__version__}")
+        print(version())
         return 0
     try:
         from kube_gaplint.cli.app import run

@@ -225,6 +225,7 @@ def _suppressed(found: list[_Found], loaded: Loaded, codes: frozenset[str], toda
     suppressions = [one for source, documents in loaded.sources for one in suppress.read(source, documents)]
     if not suppressions:
         return found
+    suppressions = suppress.renamed(suppressions, registry.former())
     carried = suppress.with_owners(suppressions, ((kube.node, kube.place) for kube in loaded.bundle.objects))
     known = {row.code: row.name for row in registry.rules()}
     outcome = suppress.apply([item.finding for item in found], carried, known=known, selected=codes, today=today)

@@ -13,7 +13,7 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
-from kube_gaplint.registry import BUILTIN_PACK
+from kube_gaplint import BUILTIN_PACK
 from kube_gaplint.text.compose import compose
 from kube_gaplint.text.nodes import Mapping, Node, Scalar, Sequence
 from kube_gaplint.text.source import Source

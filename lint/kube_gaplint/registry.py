@@ -12,11 +12,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 
+from kube_gaplint import BUILTIN_PACK
 from kube_gaplint.findings import Severity
 from kube_gaplint.meta import META_RULES
 from kube_gaplint.rule import Rule
-
-BUILTIN_PACK = "kube_gaplint_rules"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +63,15 @@ def _by_key() -> dict[str, RuleInfo]:
     return table
 
 
+def former() -> dict[str, str]:
+    """Codes and names that rules had before, with the present code."""
+    return dict(importlib.import_module(f"{BUILTIN_PACK}.former").FORMER)
+
+
 def info(key: str) -> RuleInfo:
-    """The index row of a code or a name. Raises UnknownSelector."""
+    """The index row of a code or a name, also of a former one. Raises UnknownSelector."""
+    moved = former()
+    key = moved.get(key) or moved.get(key.upper()) or moved.get(key.lower()) or key
     found = _by_key().get(key) or _by_key().get(key.upper()) or _by_key().get(key.lower())
     if found is None:
         raise UnknownSelector(key, _near(key))

@@ -394,6 +394,14 @@ class _State:
     """The codes and names in force, and whether they silenced anything."""
 
 
+def renamed(suppressions: Iterable[Suppression], former: Mapping[str, str]) -> list[Suppression]:
+    """The suppressions with the present codes for former codes and names."""
+    return [
+        replace(one, codes=tuple(former.get(code) or former.get(code.upper()) or code for code in one.codes))
+        for one in suppressions
+    ]
+
+
 def apply(
     findings: Iterable[Finding],
     suppressions: Iterable[Suppression],

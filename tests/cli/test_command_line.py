@@ -64,7 +64,7 @@ def imported(*arguments: str, folder: Path) -> set[str]:
 def test_version_is_answered_without_click(folder: Path) -> None:
     for option in ("--version", "-V"):
         done = gaplint(option, folder=folder)
-        assert re.fullmatch(rb"gaplint \d+\.\d+\.\d+\S*\n", done.stdout)
+        assert re.fullmatch(rb"gaplint \d+\.\d+\.\d+\S* \(rules \d+\.\d+\.\d+\S*\)\n", done.stdout)
         assert done.returncode == 0
     assert not imported("--version", folder=folder) & {"click", "ruamel", "tree_sitter", "jsonschema", "json"}
 

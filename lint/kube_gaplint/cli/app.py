@@ -15,13 +15,15 @@ from typing import Any
 
 import click
 
-from kube_gaplint import __version__
+from kube_gaplint.__main__ import version
 from kube_gaplint.cli import console
 
 FOUND = 1
 WRONG = 2
 EMPTY = 3
 INTERRUPTED = 130
+COMPLETION = "_GAPLINT_COMPLETE"
+"""The variable by which a shell asks for completions."""
 
 COMMANDS = {
     "check": "Lint files and folders. This is what happens without a command.",
@@ -39,6 +41,10 @@ CONTEXT: dict[str, Any] = {"help_option_names": ["-h", "--help"], "max_content_w
 def run(arguments: Sequence[str]) -> int:
     """Run a command line (without the program's name) and return its exit code. Raises nothing."""
     try:
+        if os.environ.get(COMPLETION):
+            from kube_gaplint.cli import completion
+
+            return completion.answer(os.environ[COMPLETION])
         return _run(list(arguments))
     except KeyboardInterrupt:
         console.note("gaplint: interrupted")
@@ -64,7 +70,7 @@ def _run(arguments: list[str]) -> int:
         console.write_out(_overview())
         return 0
     if first in ("-V", "--version"):
-        console.write_out(f"gaplint {__version__}\n")
+        console.write_out(f"{version()}\n")
         return 0
     name = first if first in COMMANDS else "check"
     rest = arguments[1:] if first in COMMANDS else arguments

@@ -15,13 +15,14 @@ from kube_gaplint.cli import console
 from kube_gaplint.cli.app import CONTEXT, EMPTY, FOUND
 from kube_gaplint.cli.inputs import Inputs, lint, with_inputs
 from kube_gaplint.cli.types import (
-    CommaList,
+    File,
     FormatAndFile,
     Grouped,
     GroupedCommand,
     Jobs,
     Near,
     OutputFile,
+    RuleList,
 )
 from kube_gaplint.facts.candidates import BASELINE_NAME
 from kube_gaplint.findings import Report, Severity
@@ -71,7 +72,7 @@ def _names(values: tuple[tuple[str, ...], ...]) -> tuple[str, ...]:
     "--select",
     cls=Grouped,
     group=_SELECTION,
-    type=CommaList(),
+    type=RuleList(),
     multiple=True,
     metavar="RULES",
     help="Only these rules: codes, families (NCCL) or names, with commas; instead of the configuration's. Repeatable.",
@@ -80,7 +81,7 @@ def _names(values: tuple[tuple[str, ...], ...]) -> tuple[str, ...]:
     "--ignore",
     cls=Grouped,
     group=_SELECTION,
-    type=CommaList(),
+    type=RuleList(),
     multiple=True,
     metavar="RULES",
     help="All but these rules. Repeatable.",
@@ -142,6 +143,7 @@ def _names(values: tuple[tuple[str, ...], ...]) -> tuple[str, ...]:
     "--baseline",
     cls=Grouped,
     group=_ADOPTION,
+    type=File(),
     metavar="FILE",
     default="",
     help="Findings in FILE are accepted: they do not count.",

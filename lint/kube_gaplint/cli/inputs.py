@@ -14,7 +14,7 @@ import click
 
 from kube_gaplint.cli import console
 from kube_gaplint.cli.app import COMMANDS
-from kube_gaplint.cli.types import Grouped, did_you_mean
+from kube_gaplint.cli.types import File, Grouped, did_you_mean
 
 if TYPE_CHECKING:
     from kube_gaplint.config import Config
@@ -28,6 +28,7 @@ CONFIG_OPTIONS = (
         "config_path",
         cls=Grouped,
         group=_INPUT,
+        type=File(),
         metavar="FILE",
         default="",
         help="Read this configuration instead of the closest .gaplint.yaml or pyproject.toml.",
@@ -35,7 +36,7 @@ CONFIG_OPTIONS = (
     click.option("--isolated", cls=Grouped, group=_INPUT, is_flag=True, help="Read no configuration file."),
 )
 _OPTIONS = (
-    click.argument("paths", nargs=-1, type=click.UNPROCESSED),
+    click.argument("paths", nargs=-1, type=File()),
     click.option(
         "--stdin-filename",
         cls=Grouped,

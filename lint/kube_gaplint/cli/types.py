@@ -6,11 +6,14 @@ import difflib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from kube_gaplint.report.escape import visible
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 
 class Near(click.Choice[str]):
@@ -25,6 +28,22 @@ class Near(click.Choice[str]):
             near = did_you_mean(wanted, names)
             self.fail(f"{visible(str(value))!r} is not one of {', '.join(names)}.{near}", param, ctx)
         return wanted
+
+
+class File(click.ParamType[str]):
+    """The path of a file, as it is given; a shell completes it as one."""
+
+    name = "file"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        del param, ctx
+        return str(value)
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        from click.shell_completion import CompletionItem
+
+        del ctx, param
+        return [CompletionItem(incomplete, type="file")]
 
 
 class CommaList(click.ParamType[tuple[str, ...]]):
@@ -43,6 +62,26 @@ class CommaList(click.ParamType[tuple[str, ...]]):
         if not names:
             self.fail(self.needs, param, ctx)
         return names
+
+
+class RuleList(CommaList):
+    """Codes, families or names of rules with commas between them."""
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        from click.shell_completion import CompletionItem
+
+        from kube_gaplint import registry
+
+        del ctx, param
+        before, comma, last = incomplete.rpartition(",")
+        rows = registry.rules()
+        named = {row.family: f"the rules {row.family}" for row in rows} | {row.code: row.name for row in rows}
+        wanted = last.upper()
+        return [
+            CompletionItem(f"{before}{comma}{name}", help=told)
+            for name, told in sorted(named.items())
+            if name.startswith(wanted)
+        ]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,76 @@
+"""Completion: what the shells are told may stand at the cursor."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+
+import pytest
+
+from kube_gaplint.cli.app import COMMANDS, COMPLETION, run
+
+Captured = pytest.CaptureFixture[str]
+
+
+def asked(monkeypatch: pytest.MonkeyPatch, capsys: Captured, line: str) -> list[tuple[str, str]]:
+    """What bash is told for the last word of a line: kind and value."""
+    words = line.split(" ")
+    monkeypatch.setenv("COMP_WORDS", "\n".join(words))
+    monkeypatch.setenv("COMP_CWORD", str(len(words) - 1))
+    monkeypatch.setenv(COMPLETION, "bash_complete")
+    assert run([]) == 0
+    rows = [line.split(",", 1) for line in capsys.readouterr().out.splitlines()]
+    return [(kind, value) for kind, value in rows]
+
+
+@pytest.mark.parametrize(
+    ("line", "values"),
+    [
+        ("gaplint ex", ["explain"]),
+        ("gaplint --sel", ["--select"]),
+        ("gaplint train.yaml --diff-b", ["--diff-base"]),
+        ("gaplint check --fail-on ", ["error", "warning", "info", "never"]),
+        ("gaplint --format sa", ["sarif"]),
+        ("gaplint show --format ", ["tree", "json"]),
+        ("gaplint --select RETRY00", [f"RETRY00{number}" for number in range(1, 10)]),
+        ("gaplint --select NCCL001,sched", ["NCCL001,SCHED"]),
+    ],
+)
+def test_what_may_stand_there(monkeypatch: pytest.MonkeyPatch, capsys: Captured, line: str, values: list[str]) -> None:
+    found = [value for kind, value in asked(monkeypatch, capsys, line) if kind == "plain"]
+    assert found[: len(values)] == values
+
+
+@pytest.mark.parametrize(
+    "line", ["gaplint jo", "gaplint check jo", "gaplint --quiet jo", "gaplint --config jo", "gaplint show jo"]
+)
+def test_files(monkeypatch: pytest.MonkeyPatch, capsys: Captured, line: str) -> None:
+    assert ("file", "jo") in asked(monkeypatch, capsys, line)
+
+
+def test_all_commands_are_offered_first(monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
+    offered = asked(monkeypatch, capsys, "gaplint ")
+    assert [value for kind, value in offered if kind == "plain"] == list(COMMANDS)
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_scripts(monkeypatch: pytest.MonkeyPatch, capsys: Captured, shell: str) -> None:
+    def started(*_arguments: object, **_options: object) -> None:
+        raise AssertionError("a program was started")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(subprocess, "run", started)
+        patched.setattr(subprocess, "Popen", started)
+        patched.setenv(COMPLETION, f"{shell}_source")
+        assert run([]) == 0
+    script = capsys.readouterr().out
+    assert f"{COMPLETION}={shell}_complete" in script
+    if shutil.which(shell):
+        subprocess.run([shell, "-n"], input=script, text=True, check=True)
+
+
+@pytest.mark.parametrize("instruction", ["csh_source", "bash_dance", "1"])
+def test_what_is_no_shell(monkeypatch: pytest.MonkeyPatch, capsys: Captured, instruction: str) -> None:
+    monkeypatch.setenv(COMPLETION, instruction)
+    assert run([]) == 2
+    assert "bash_source" in capsys.readouterr().err
