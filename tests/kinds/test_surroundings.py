@@ -53,8 +53,7 @@ SCALED = "nodeGroups: [{name: g, instanceType: p5.48xlarge, iam: {withAddonPolic
 P5 = "nodeSelector: {node.kubernetes.io/instance-type: p5.48xlarge}"
 H100 = "nodeConfig: {machineType: a3-highgpu-8g}"
 L4 = "nodeSelector: {cloud.google.com/gke-accelerator: nvidia-l4}"
-GKE_KEY = "cloud.google.com/gke-nodepool"
-CHOSEN = f"nodeSelector: {{{GKE_KEY}: h100}}"
+CHOSEN = "nodeSelector: {cloud.google.com/gke-nodepool: h100}"
 
 
 def gke_pool(spec: str) -> str:
@@ -113,7 +112,8 @@ def eksctl(more: str) -> str:
             {},
             {"karpenter": "taint karpenter.sh/disrupted"},
         ),
-        ((gke_pool("autoscaling: {maxNodeCount: 4}"),), CHOSEN, {}, {"cluster-autoscaler": f"node label {GKE_KEY}"}),
+        ((gke_pool("autoscaling: {maxNodeCount: 4}"),), CHOSEN, {}, {"cluster-autoscaler": "ContainerNodePool h100"}),
+        ((), CHOSEN, {}, {}),
         ((gke_pool("nodeCount: 4"),), CHOSEN, {}, {}),
         ((gke_pool("autoscaling: {minNodeCount: 4, maxNodeCount: 4}"),), CHOSEN, {}, {}),
         ((gke_pool(f"nodeCount: 4, {H100}"),), L4, {}, {}),

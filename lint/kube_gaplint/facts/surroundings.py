@@ -14,7 +14,8 @@ KARPENTER_KEYS = ("karpenter.sh/*", "karpenter.k8s.aws/*", "karpenter.azure.com/
                   "eks.amazonaws.com/instance-*")  # fmt: skip
 AUTOSCALER_KEYS = ("cluster-autoscaler.kubernetes.io/*", "cloud.google.com/gke-*", "cloud.google.com/compute-class",
                    "cloud.google.com/reservation*")  # fmt: skip
-# GKE's node labels show GKE, whose node pools the cluster autoscaler serves.
+# GKE's node labels show GKE, whose node pools the cluster autoscaler serves; the name of a pool (POOL_KEYS) does not
+# tell whether it scales.
 
 KARPENTER_POOLS = (("karpenter.sh", "NodePool"), ("karpenter.sh", "Provisioner"))
 # These tell of Karpenter where no pool is in the paths; where one is, what it says of GPUs decides.
@@ -40,6 +41,14 @@ POOL_KEYS = (
     "kubernetes.azure.com/agentpool", "agentpool",
 )  # fmt: skip
 """Node labels whose value is the name of a pool of a provider."""
+DRAINED = frozenset({
+    ("batch", "Job"), ("batch", "CronJob"), ("apps", "Deployment"), ("apps", "ReplicaSet"), ("apps", "StatefulSet"),
+    ("jobset.x-k8s.io", "JobSet"), ("trainer.kubeflow.org", "TrainJob"), ("trainer.kubeflow.org", "TrainingRuntime"),
+    ("trainer.kubeflow.org", "ClusterTrainingRuntime"), ("leaderworkerset.x-k8s.io", "LeaderWorkerSet"),
+})  # fmt: skip
+"""API group and kind of objects whose pods belong to a Job, a ReplicaSet or a StatefulSet. The cluster autoscaler
+drains no pods of other controllers unless it runs with --skip-nodes-with-custom-controller-pods=false (its FAQ; its
+simulator/drainability/rules/replicated)."""
 AUTOSCALER_IMAGES = ("*cluster-autoscaler*",)
 KARPENTER_IMAGES = ("*karpenter/controller*", "*karpenter/karpenter*")
 

@@ -77,7 +77,9 @@ def _node_keys(role: Role) -> Iterator[tuple[str, str, Origin]]:
 
 
 def _autoscaler_of(key: str) -> Autoscaler | None:
-    """The autoscaler that a node label, a taint or an annotation is of."""
+    """The autoscaler that a node label, a taint or an annotation is of; the name of a pool is of none."""
+    if key in facts.POOL_KEYS:
+        return None
     if facts.matches(key, facts.KARPENTER_KEYS):
         return "karpenter"
     return "cluster-autoscaler" if facts.matches(key, facts.AUTOSCALER_KEYS) else None

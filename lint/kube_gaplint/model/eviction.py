@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
+from kube_gaplint.facts.surroundings import DRAINED
 from kube_gaplint.model.pod import is_text, open_parts, tolerations
 from kube_gaplint.model.setting import Absent, Origin, Set, Unknown
 from kube_gaplint.model.surroundings import DisruptionBudget
@@ -94,6 +95,11 @@ def refuses_drain(workload: Workload, pod: Pod) -> str | None:
         return "a bare pod"
     if any(one.vendor == "tpu" for container in pod.containers for one in container.accelerators):
         return "TPU slices, which GKE scales as a whole"
+    asked = pod.annotations.get(SAFE_TO_EVICT)
+    if isinstance(asked, Set) and asked.value == "true":
+        return ""
+    if (workload.subject.api_version.rpartition("/")[0], workload.subject.kind) not in DRAINED:
+        return f"a pod of a custom controller ({workload.subject.kind})"
     if "volumes" in open_parts(pod) or pod.overrides_unknown:
         return None
     let_go = pod.annotations.get(LOCAL_VOLUMES)

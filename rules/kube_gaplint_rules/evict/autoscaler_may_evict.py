@@ -22,10 +22,12 @@ def check(workload: Workload, _context: Context) -> Iterator[Gap]:
 
     ## What it flags
     Pods on accelerators without `cluster-autoscaler.kubernetes.io/safe-to-evict: "false"` where the autoscaler or GKE
-    is evident: GKE's node labels among the pods' selectors or tolerations, a cluster-autoscaler, a ComputeClass or a
-    pool that scales in the given paths, or the profile. Quiet for spot pods, pools of a fixed size, and pods that the
-    autoscaler does not drain anyway: bare pods, pods with hostPath or disk-backed emptyDir volumes (unless
-    `safe-to-evict-local-volumes` lets them go), pods behind a PodDisruptionBudget that lets none go, TPU slices.
+    is evident: GKE's node labels among the pods' selectors or tolerations (a pool's name alone tells nothing), a
+    cluster-autoscaler, a ComputeClass or a pool that scales in the given paths, or the profile. Quiet for spot pods,
+    pools of a fixed size, and pods that the autoscaler does not drain anyway: bare pods and, by default, those of
+    custom controllers (PyTorchJob, RayJob, Volcano; the pods of a JobSet or TrainJob belong to Jobs), pods with
+    hostPath or disk-backed emptyDir volumes (unless `safe-to-evict-local-volumes` lets them go), pods behind a
+    PodDisruptionBudget that lets none go, TPU slices.
 
     ## Why it hurts
     A scale-down drains nodes that are used by less than half. Batch pods look movable, so jobs of many hours were
