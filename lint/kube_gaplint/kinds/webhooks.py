@@ -28,6 +28,9 @@ TRAINING = {
 }  # fmt: skip
 """API group and resource of what a training run is made of."""
 
+_OF_TRAINING = frozenset(group for group, _ in TRAINING)
+_BUILT_IN = re.compile(r"[^.]*|(?!.*x-k8s\.io$).*\.k8s\.io")
+"""API groups of Kubernetes itself; its projects' custom resources are in groups below x-k8s.io."""
 _SYSTEM = re.compile(
     r"kube-(system|public|node-lease)|.*-system|.*-operator|cert-manager|gatekeeper.*|kyverno|istio.*|default|monitoring"
 )
@@ -37,11 +40,24 @@ _NAME_LABEL = "kubernetes.io/metadata.name"
 def adapt(item: KubeObject, bundle: Bundle, profile: Profile) -> Iterable[Webhook]:
     """Each webhook of a configuration."""
     context = Context(bundle, item, profile)
-    for part in context.root.at("webhooks").items():
-        yield _webhook(context, part)
+    parts = context.root.at("webhooks").items()
+    of_operator = any(_has_own_kinds(part) for part in parts)
+    for part in parts:
+        yield _webhook(context, part, of_operator)
 
 
-def _webhook(context: Context, part: Part) -> Webhook:
+def _has_own_kinds(webhook: Part) -> bool:
+    """Whether a webhook admits custom resources that are no training jobs: the kinds of the operator behind it."""
+    for rule in webhook.at("rules").items():
+        groups = rule.strings("apiGroups")
+        if isinstance(groups, Set) and any(
+            group not in _OF_TRAINING and not _BUILT_IN.fullmatch(group) for group in groups.value
+        ):
+            return True
+    return False
+
+
+def _webhook(context: Context, part: Part, of_operator: bool) -> Webhook:
     targets: list[str] = []
     on_create = False
     for rule in part.at("rules").items():
@@ -66,6 +82,7 @@ def _webhook(context: Context, part: Part) -> Webhook:
         namespace_selector=_selector(namespaces),
         object_selector=_selector(part.at("objectSelector")),
         excludes_system_only=_only_system(namespaces),
+        of_operator=of_operator,
         match_conditions=bool(part.at("matchConditions").items()),
         object_at=context.origin,
         replicas=_replicas(context, part.at("clientConfig", "service")),

@@ -359,6 +359,8 @@ class Webhook:
     excludes_system_only: bool = False
     """Its selector only leaves out system namespaces, so training namespaces are covered."""
     match_conditions: bool = False
+    of_operator: bool = False
+    """Its configuration also admits custom resources of its own: it came with an operator that the jobs need anyway."""
     object_at: Origin | None = None
     """The configuration that holds it."""
     replicas: Setting[int] = field(kw_only=True)

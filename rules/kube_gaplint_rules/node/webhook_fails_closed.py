@@ -27,8 +27,10 @@ def check(webhook: Webhook, _context: Context) -> Iterator[Gap]:
     ## What it flags
     A mutating or validating webhook with `failurePolicy: Fail` (the default) on the creation of pods or Jobs that
     covers every namespace and object, or whose `timeoutSeconds` is above 10. A selector that leaves out system
-    namespaces alone covers the training ones. Info where the Deployment behind it has two or more replicas. Quiet for
-    opt-in selectors, for match conditions, and for webhooks on other resources.
+    namespaces alone covers the training ones. Info where the Deployment behind it has two or more replicas, and where
+    the configuration also admits custom resources that are no jobs: it came with an operator such as Kueue, without
+    which the jobs do not start either. Quiet for opt-in selectors, for match conditions, and for webhooks on other
+    resources.
 
     ## Why it hurts
     The evidence is thin: one talk. An in-house mutating webhook of Airbnb made a patch that failed, so that lost pods
@@ -91,7 +93,7 @@ def check(webhook: Webhook, _context: Context) -> Iterator[Gap]:
         f"webhook {webhook.name}: {' and '.join(targets)} {where} are refused when its backend fails{waits}",
         "after a node failure no controller can create the pods of a run again while the backend is down",
         detail="fails-closed",
-        severity=Severity.INFO if several else Severity.WARNING,
+        severity=Severity.INFO if several or webhook.of_operator else Severity.WARNING,
         related=_related(webhook),
         fix=Fix("select the namespaces that need it, keep timeoutSeconds at 10 or below, or run several replicas"),
     )
