@@ -38,6 +38,10 @@ WRITTEN_BY_VARIABLE: dict[str, str] = {
 }
 """Variables that name a folder which libraries fill (documentation of each library)."""
 
+TRACKERS: dict[str, str] = {"WANDB_DIR": "wandb", "WANDB_CACHE_DIR": "wandb", "MLFLOW_TRACKING_DIR": "mlflow"}
+"""Folders of trackers, by the word with which a program's options turn one on. A logger that a framework configures
+(Lightning's save_dir) writes to a folder of its own instead, so that the variable alone shows no writer."""
+
 WRITTEN_BY_OPTION: tuple[str, ...] = (
     "cache-dir", "data-cache-path", "dataset-cache-dir", "tokenizer-cache-dir", "scratch-dir", "local-cache",
     "download-dir", "download-path",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from kube_gaplint.facts.resources import SCRATCH_FOLDERS, WRITTEN_BY_OPTION, WRITTEN_BY_VARIABLE
+from kube_gaplint.facts.resources import SCRATCH_FOLDERS, TRACKERS, WRITTEN_BY_OPTION, WRITTEN_BY_VARIABLE
 from kube_gaplint.model.data import stagings
 from kube_gaplint.model.setting import Absent, Origin, Set
 from kube_gaplint.model.storage import copied_elsewhere, kept, volume_at
@@ -46,7 +46,7 @@ def _writes(workload: Workload, role: Role, container: Container) -> Iterator[Wr
                 yield from _on_disk(found.value, f"--{option}", role, container)
     for name, what in WRITTEN_BY_VARIABLE.items():
         value = container.environment.variables.get(name)
-        if isinstance(value, Set) and value.origin.written:
+        if isinstance(value, Set) and value.origin.written and _has_writer(name, workload, container):
             yield from _on_disk(value, what, role, container)
     for staging in stagings(workload, role, container):
         yield from _on_disk(Set(staging.target, staging.origin), f"the copy of {staging.title}", role, container)
@@ -56,6 +56,19 @@ def _writes(workload: Workload, role: Role, container: Container) -> Iterator[Wr
             continue
         if SCRATCH_FOLDERS.intersection((mount.path.value.rstrip("/").rpartition("/")[2].lower(), volume.name.lower())):
             yield Write(mount.path.value, "files", mount.origin, f"the emptyDir {volume.name}")
+
+
+def _has_writer(variable: str, workload: Workload, container: Container) -> bool:
+    """Whether something fills the folder of a variable: any library its cache, a tracker only where options name it."""
+    tracker = TRACKERS.get(variable)
+    if tracker is None:
+        return True
+    return any(
+        tracker in option.name.lower() or (isinstance(option.value, Set) and tracker in option.value.value.lower())
+        for process in workload.processes
+        if process.container is container
+        for option in process.options.occurrences
+    )
 
 
 def _checkpoints(process: TrainingProcess) -> Iterator[Write]:

@@ -3,7 +3,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kube_gaplint.findings import Fix, Gap, Related, Severity
+from kube_gaplint.model.budget import several_pods
 from kube_gaplint.model.disk import disk_writes
+from kube_gaplint.model.rendezvous import computes_together
 from kube_gaplint.model.resources import asked
 from kube_gaplint.model.workload import Workload
 from kube_gaplint.rule import Context, rule
@@ -22,13 +24,14 @@ def check(workload: Workload, context: Context) -> Iterator[Gap]:
     ## What it flags
     A training container that writes caches, logs, data or checkpoints into its own layer or an emptyDir on disk, by the
     folders that its variables, options and start script name, and has no request or limit for `ephemeral-storage`.
-    Persistent volumes, host paths and emptyDirs in memory are no such disk. Checkpoints that are lost with the pod are
-    another rule's, and where memory is not requested either, that finding tells of both.
+    Persistent volumes, host paths and emptyDirs in memory are no such disk. A tracker's folder (`WANDB_DIR`) counts
+    where the program's options turn the tracker on. Checkpoints that are lost with the pod are another rule's, and
+    where memory is not requested either, that finding tells of both.
 
     ## Why it hurts
     A request of zero means that any use is above it: under disk pressure the kubelet evicts this pod first ("using 40
     Gi, which exceeds its request of 0"), and the scheduler keeps putting more pods on the disk. The caches are lost
-    with the pod, the rank's peers wait, and the next node fills up in the same way.
+    with the pod, the rank's peers wait if it has any, and the next node fills up in the same way.
 
     ## Bad
     ```yaml
@@ -76,6 +79,7 @@ def check(workload: Workload, context: Context) -> Iterator[Gap]:
     - https://kubernetes.io/docs/concepts/configuration/manage-resources-containers/#local-ephemeral-storage
     - https://github.com/kubernetes/kubernetes/issues/91600
     """
+    loss = "the other ranks wait" if several_pods(workload) and computes_together(workload) else "its work stops there"
     for one in asked(workload, context.profile):
         if "ephemeral-storage" not in one.missing or one.shared_without_memory:
             continue
@@ -87,7 +91,7 @@ def check(workload: Workload, context: Context) -> Iterator[Gap]:
         yield Gap(
             one.place,
             f"{first.what} in {first.path} on {first.where}{more}, but no request for ephemeral-storage",
-            "under disk pressure the kubelet evicts first what is most above its request, and the other ranks wait",
+            f"under disk pressure the kubelet evicts first what is most above its request, and {loss}",
             detail="ephemeral-storage",
             related=tuple(Related(write.origin, f"{write.what} in {write.path}") for write in writes),
             fix=Fix("request the ephemeral-storage that the job fills, or write to a volume"),
