@@ -349,12 +349,14 @@ def _groups(process: TrainingProcess) -> Iterator[Mismatch]:
     whole = "data-parallel" in sizes
     if product == world.value or (not whole and world.value % product == 0):
         return
+    # Older releases of Megatron clamp the pipeline to the processes that are left.
     names = " × ".join(f"{PARALLEL[key]} {size.value}" for key, size in sizes.items())
     widest = max(sizes.values(), key=lambda size: size.value)
     yield Mismatch(
         f"groups:{product}:{world.value}",
         f"{names} parallel is {product}, which {'is not' if whole else 'does not divide'} the {world.value} processes",
-        "the program stops at its start, on all nodes at once",
+        "the program stops at its start, on all nodes at once"
+        + (", or runs with another layout than the one written" if "pipeline-parallel" in sizes else ""),
         widest.origin,
         world.origin,
         f"{world.value} processes",

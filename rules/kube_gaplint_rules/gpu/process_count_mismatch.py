@@ -28,9 +28,10 @@ def check(process: TrainingProcess, _context: Context) -> Iterator[Gap]:
 
     ## Why it hurts
     With a node too many the rendezvous waits and gives up after ten minutes, at every restart again. With one too few,
-    or with fewer processes than GPUs, hardware idles that others wait for: a study of 400 jobs with GPUs idle half of
-    the time counts such settings among its causes. The mistake comes with a change of size in one of two places. The
-    evidence is derived: no report tells of a run that was lost by this alone.
+    or with fewer processes than GPUs, hardware idles that others wait for; parallel groups that do not fit stop the
+    program, or are cut down in silence (older releases of Megatron clamp the pipeline). A study of 400 jobs with GPUs
+    idle half of the time counts such settings among its causes. The mistake comes with a change of size in one of two
+    places. The evidence is derived: no report tells of a run that was lost by this alone.
 
     ## Bad
     ```yaml
