@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from kube_gaplint.cli.app import run
-from kube_gaplint.given import around
+from kube_gaplint.engine import Request, lint
+from kube_gaplint.findings import Severity
+from kube_gaplint.given import Given, around
 
 Captured = pytest.CaptureFixture[str]
 
@@ -145,6 +148,45 @@ def test_wrong_uses(repository: Path, capsys: Captured, arguments: list[str], an
     assert run(["--changed", *arguments]) == 2
     assert answer in capsys.readouterr().err
     assert repository.exists()
+
+
+DEMO = Path(__file__).parents[1] / "fixtures"
+
+
+@pytest.mark.parametrize("folder", ["demo", "incidents"])
+def test_what_is_not_understood_would_not_have_been_shown(
+    folder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Jobs that no changed file concerns are passed over, and nothing is missed by it."""
+    shutil.copytree(DEMO / folder, tmp_path / "copy")
+    (tmp_path / ".git").mkdir()
+    monkeypatch.chdir(tmp_path)
+    whole = lint(Request(min_severity=Severity.INFO)).findings
+    files = sorted(str(path.relative_to(tmp_path)) for path in (tmp_path / "copy").rglob("*.yaml"))
+    passed_over = 0
+    for file in files[:: max(1, len(files) // 12)]:
+        given = Given.of([file])
+        expected = [(one.code, one.place.source.path, one.place.span) for one in whole if given.touches(one)]
+        report = lint(Request(min_severity=Severity.INFO, changed=given))
+        assert [(one.code, one.place.source.path, one.place.span) for one in report.findings] == expected, file
+        passed_over += given.concerns() is not None
+    assert passed_over or folder == "demo"
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "narrow"),
+    [
+        ("job.yaml", JOB.format(name="a", settings="b"), True),
+        ("settings.yml", SETTINGS.format(name="b", seconds=1, handling=0), True),
+        ("pool.yaml", "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: gpu}\n", False),
+        ("values.yaml", "a: 1\n", False),
+        ("train.sh", "torchrun train.py\n", False),
+    ],
+)
+def test_what_may_be_evidence_concerns_every_job(tmp_path: Path, file: str, text: str, narrow: bool) -> None:
+    (tmp_path / file).write_text(text)
+    assert (Given.of([str(tmp_path / file)]).concerns() is not None) is narrow
+    assert Given.of([str(tmp_path)]).concerns() is None
 
 
 def test_what_is_read_around_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -265,6 +265,11 @@ def _kinds(data: bytes) -> Iterable[str]:
         at = data.find(b"kind", after)
 
 
+def kinds_in(data: bytes) -> frozenset[str]:
+    """The values of all `kind` keys in the bytes, also of those that are no objects of their own."""
+    return frozenset(_kinds(data.replace(b"\0", b"")))
+
+
 def names_in(data: bytes) -> frozenset[str]:
     """The names of the objects in the bytes: values of `name` keys between `metadata` and the next top-level key."""
     if data.find(b"\0", 0, _HEAD) >= 0:

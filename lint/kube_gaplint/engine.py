@@ -74,6 +74,8 @@ class Reading:
     discovery: Discovery
     loaded: Loaded
     model: Model
+    partial: bool = False
+    """Whether the model holds only what some files concern."""
 
     def summary(self) -> Summary:
         """Counts of what was read and passed over, and of workloads."""
@@ -101,6 +103,7 @@ def read(request: Request) -> Reading:
     """Read the paths of a request up to the model, and judge nothing. Raises UsageProblem."""
     from kube_gaplint import discover
     from kube_gaplint.bundle import bundle
+    from kube_gaplint.given import Given
     from kube_gaplint.kinds import build
 
     try:
@@ -115,7 +118,9 @@ def read(request: Request) -> Reading:
     except discover.PathError as error:
         raise UsageProblem(str(error)) from error
     loaded = bundle.load(discovery)
-    return Reading(discovery, loaded, build(loaded.bundle, request.profile, request.kinds))
+    wanted = request.changed.concerns() if isinstance(request.changed, Given) else None
+    model = build(loaded.bundle, request.profile, request.kinds, wanted)
+    return Reading(discovery, loaded, model, partial=wanted is not None)
 
 
 def lint(request: Request) -> Report:
@@ -140,6 +145,8 @@ def lint(request: Request) -> Report:
         _accept(report, request.baseline, request, codes)
     if request.changed is not None:
         _keep_changed(report, request.changed, request.min_severity)
+    if reading.partial:  # nobody has looked at the rest
+        report.summary.gone = report.summary.elsewhere = 0
     _hide(report, request.min_severity)
     return report
 

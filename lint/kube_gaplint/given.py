@@ -8,12 +8,28 @@ the repository. So all of it is read, and what counts are the findings that have
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-from kube_gaplint.discover import boundary_of, within
+from kube_gaplint.discover import FileId, boundary_of, kinds_in, names_in, read_file, within
+from kube_gaplint.facts.candidates import YAML_ENDINGS
 from kube_gaplint.findings import Finding
 from kube_gaplint.text.source import Place
+
+if TYPE_CHECKING:
+    from kube_gaplint.bundle.objects import KubeObject
+
+_JOBS = frozenset(
+    {
+        "CronJob", "JAXJob", "Job", "JobSet", "LeaderWorkerSet", "MPIJob", "MXJob", "PaddleJob", "PyTorchJob", "RayJob",
+        "TFJob", "XGBoostJob",
+    }
+)  # fmt: skip
+"""Kinds that say nothing of other objects."""
+_YAML = tuple(YAML_ENDINGS)
+_ONLY_BY_NAME = frozenset({"ConfigMap", "Secret"})
+"""Kinds that matter to whoever names them, and to nobody else."""
 
 
 @dataclass(slots=True)
@@ -30,6 +46,29 @@ class Given:
     def touches(self, finding: Finding) -> bool:
         """Whether a finding, its object, the way to it or a place that explains it lies in one of them."""
         return any(self._holds(place) for place in _places(finding))
+
+    def concerns(self) -> Callable[[KubeObject | None], bool] | None:
+        """Which objects (None: batch scripts) have to be understood for the sake of these files; None: all.
+
+        Understanding jobs is most of the work of a run, and most changes concern a few of them: a job's own file, and
+        the ConfigMaps that some name. Whatever else changes may be evidence for any job.
+        """
+        names: set[str] = set()
+        for path in self.paths:
+            data = read_file(FileId(path, path)) if path.lower().endswith(_YAML) else None
+            kinds = frozenset() if data is None else kinds_in(data)
+            if data is None or not kinds or not kinds <= _JOBS | _ONLY_BY_NAME:
+                return None
+            names |= names_in(data)
+
+        def concerned(item: KubeObject | None) -> bool:
+            if item is None:
+                return False
+            if item.kind not in _JOBS or item.build or item.wrapped_by or item.file.path in self.paths:
+                return True
+            return any(name in item.source.text for name in names)
+
+        return concerned
 
     def _holds(self, place: Place) -> bool:
         shown = place.source.path

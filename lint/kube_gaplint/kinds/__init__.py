@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from itertools import chain
@@ -92,8 +92,16 @@ class Model:
             self.workloads.append(view)
 
 
-def build(bundle: Bundle, profile: Profile, user_kinds: Sequence[UserKind] = ()) -> Model:
-    """The typed views over everything in a bundle. `user_kinds` are kinds from the configuration."""
+def build(
+    bundle: Bundle,
+    profile: Profile,
+    user_kinds: Sequence[UserKind] = (),
+    wanted: Callable[[KubeObject | None], bool] | None = None,
+) -> Model:
+    """The typed views over everything in a bundle. `user_kinds` are kinds from the configuration.
+
+    `wanted`: the objects that are to be understood, and for None whether batch scripts are.
+    """
     from kube_gaplint.kinds.finish import finish
     from kube_gaplint.kinds.node_table import file_views, inner_batches, link
     from kube_gaplint.kinds.surroundings import Around
@@ -101,8 +109,9 @@ def build(bundle: Bundle, profile: Profile, user_kinds: Sequence[UserKind] = ())
     model = Model()
     around = Around(bundle, profile)
     shown = {(one.group, one.kind): one for one in user_kinds}
-    of_objects = ((view, item) for item in bundle.objects for view in views_of(item, bundle, profile, shown))
-    of_files = ((view, None) for view in file_views(bundle, profile))
+    objects = [item for item in bundle.objects if wanted is None or wanted(item)]
+    of_objects = ((view, item) for item in objects for view in views_of(item, bundle, profile, shown))
+    of_files = ((view, None) for view in file_views(bundle, profile, scripts=wanted is None or wanted(None)))
     of_scripts = ((view, None) for view in inner_batches(model.workloads, bundle, profile))
     run_by: dict[int, list[Workload]] = {}
     for view, item in chain(of_objects, of_files, of_scripts):
@@ -117,7 +126,7 @@ def build(bundle: Bundle, profile: Profile, user_kinds: Sequence[UserKind] = ())
                 model.add(view.batch)
             for process in view.processes:
                 model.add(process)
-    for item in bundle.objects:
+    for item in objects:
         manifest = _manifest(item, run_by.get(id(item), []), bundle, profile)
         if manifest is not None:
             model.add(manifest)

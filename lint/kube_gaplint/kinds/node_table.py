@@ -13,7 +13,7 @@ from kube_gaplint.model.setting import Absent, Set
 from kube_gaplint.model.workload import Workload
 
 if TYPE_CHECKING:
-    from kube_gaplint.bundle.bundle import Bundle
+    from kube_gaplint.bundle.bundle import Bundle, ScriptFile
     from kube_gaplint.bundle.objects import KubeObject
     from kube_gaplint.kinds.batch import BatchScript
 
@@ -127,8 +127,11 @@ def known(item: KubeObject) -> bool:
     return key in NODE_ADAPTERS or key in SILENT
 
 
-def file_views(bundle: Bundle, profile: Profile) -> Iterator[object]:
-    """Batch scripts and slurm.conf that are files, Helm values, cloud-config and other documents without an object."""
+def file_views(bundle: Bundle, profile: Profile, *, scripts: bool = True) -> Iterator[object]:
+    """Batch scripts and slurm.conf that are files, Helm values, cloud-config and other documents without an object.
+
+    `scripts`: whether files of batch scripts are wanted.
+    """
     if bundle.slurm_confs:
         from kube_gaplint.kinds import slurm_conf
 
@@ -136,7 +139,7 @@ def file_views(bundle: Bundle, profile: Profile) -> Iterator[object]:
             conf = slurm_conf.of_file(script)
             if conf is not None:
                 yield conf
-    yield from _batch_views(bundle, profile)
+    yield from _batch_views(bundle, profile, bundle.scripts if scripts else [])
     if bundle.others:
         from kube_gaplint.kinds import values
 
@@ -144,14 +147,14 @@ def file_views(bundle: Bundle, profile: Profile) -> Iterator[object]:
             yield from values.adapt_document(document, bundle, profile)
 
 
-def _batch_views(bundle: Bundle, profile: Profile) -> Iterator[Workload]:
+def _batch_views(bundle: Bundle, profile: Profile, files: Iterable[ScriptFile]) -> Iterator[Workload]:
     """Batch scripts in files and in ConfigMaps. Every slurm.conf of the paths is read once for all of them."""
     maps = bundle.by_kind("", "ConfigMap")
-    if not bundle.scripts and not maps:
+    if not files and not maps:
         return
     from kube_gaplint.kinds import batch
 
-    scripts = [batch.of_file(script, bundle) for script in bundle.scripts]
+    scripts = [batch.of_file(script, bundle) for script in files]
     for item in maps:
         scripts.extend(batch.in_config_map(item, bundle, profile))
     if scripts:
