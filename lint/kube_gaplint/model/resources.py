@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kube_gaplint.facts.instances import GPUS_OF_A_BOARD, WHOLE_BY_PRODUCT, devices_of
-from kube_gaplint.facts.resources import AUTOPILOT_CLASSES, COMPUTE_CLASS
+from kube_gaplint.facts.resources import AUTOPILOT_CLASSES, COMPUTE_CLASS, CPUS_OF_A_GPU
 from kube_gaplint.model.pod import affinity
 from kube_gaplint.model.profile import Profile
 from kube_gaplint.model.setting import Absent, Origin, Set, Setting, Unknown
@@ -124,6 +124,25 @@ def takes_whole_node(pod: Pod, profile: Profile) -> bool:
         if WHOLE_BY_PRODUCT.fullmatch(name.strip().lower()) and count.value >= 4:
             return True
     return False
+
+
+def processes_in(workload: Workload, container: Container) -> int:
+    """The training processes that are surely started in a container: as many as a launcher is told, else one."""
+    told = (
+        launcher.processes_per_node
+        for process in workload.processes
+        if process.container is container
+        for launcher in process.launchers
+    )
+    return max((each.value for each in told if isinstance(each, Set)), default=1)
+
+
+def busy_cores(processes: int, workers: int) -> int:
+    """Cores that training processes with so many data-loader workers each keep busy.
+
+    Beside a few workers the process itself counts as one more; beside many it mostly waits for them.
+    """
+    return processes * (workers if workers >= CPUS_OF_A_GPU else workers + 1)
 
 
 def data_workers(workload: Workload, container: Container) -> Set[int] | None:

@@ -4,7 +4,9 @@ from collections.abc import Iterator
 
 from kube_gaplint.facts.resources import CPUS_OF_A_GPU
 from kube_gaplint.findings import Fix, Gap, Related, Severity
-from kube_gaplint.model.resources import Asked, asked, data_workers, limit
+from kube_gaplint.model.budget import several_pods
+from kube_gaplint.model.rendezvous import computes_together
+from kube_gaplint.model.resources import Asked, asked, busy_cores, data_workers, limit, processes_in
 from kube_gaplint.model.scale import counted
 from kube_gaplint.model.setting import Set
 from kube_gaplint.model.units import quantity
@@ -23,14 +25,17 @@ def check(workload: Workload, context: Context) -> Iterator[Gap]:
     """The training container has too few CPUs for its GPUs and data workers, or asks for none.
 
     ## What it flags
-    A CPU limit below four cores a GPU or below the number of data-loader workers that the program is given; and a
-    container with GPUs on a shared node that requests memory but no CPU (where memory is missing too, that finding
-    tells of both). Launchers without GPUs, slices of GPUs and benchmarks are left alone.
+    A CPU limit below what the training processes and their data-loader workers keep busy, where the program is told of
+    workers; below four cores a GPU, where the container has several GPUs and that is not known of each. With one GPU
+    and no workers in sight it is info: a single process may need no more than a core. And a container with GPUs on a
+    shared node that requests memory but no CPU (where memory is missing too, that finding tells of both). Launchers
+    without GPUs, slices of GPUs and benchmarks are left alone.
 
     ## Why it hurts
     The limit is a quota in every 100 ms: threads that use it up stand still for the rest, 90 of 100 ms in one report
     with 40 threads on 4 CPUs, and the GPUs stand still with them. Of 706 causes of GPUs that idled half of their time,
-    46 % were in data operations. A slow rank slows all ranks down; one that stops for long ends in a timeout.
+    46 % were in data operations. Among several ranks a slow one slows all down; one that stops for long ends in a
+    timeout.
 
     ## Bad
     ```yaml
@@ -84,29 +89,42 @@ def check(workload: Workload, context: Context) -> Iterator[Gap]:
             yield Gap(
                 one.place,
                 f"{counted(one.devices, 'GPU')}, but no CPU request",
-                "other pods on the node take the cores that feed the GPUs, and the slowest rank sets everybody's pace",
+                f"other pods on the node take the cores that feed the GPUs, and {_loss(workload, one)}",
                 detail="request",
                 fix=Fix(f"request at least {CPUS_OF_A_GPU} CPUs a GPU, and what the data loaders need"),
                 container=one.container.name,
             )
 
 
+def _loss(workload: Workload, one: Asked) -> str:
+    """What a slow process costs: the pace of all ranks, or that of its own GPUs."""
+    ranks = several_pods(workload) and computes_together(workload)
+    if ranks or processes_in(workload, one.container) > 1:
+        return "the slowest rank sets everybody's pace"
+    return "the GPU waits for its process" if one.devices == 1 else "the GPUs wait for their process"
+
+
 def _too_low(workload: Workload, one: Asked, bound: Set[str]) -> Iterator[Gap]:
     cores = quantity(bound.value)
     if cores is None or any(device.partial or device.vendor == "tpu" for device in one.container.accelerators):
         return
-    workers = data_workers(workload, one.container)
-    least = CPUS_OF_A_GPU * one.devices
-    need, why = least, f"{counted(one.devices, 'GPU')} ({CPUS_OF_A_GPU} cores each: {least})"
-    if workers is not None and workers.value > need:
-        need, why = workers.value, f"the {workers.value} data-loader workers of a process"
+    workers, processes = data_workers(workload, one.container), processes_in(workload, one.container)
+    told = workers is not None and processes >= one.devices  # what each GPU has for company is known
+    need = 0 if told else CPUS_OF_A_GPU * one.devices
+    why = f"{counted(one.devices, 'GPU')} ({CPUS_OF_A_GPU} cores each: {need})"
+    if workers is not None and (busy := busy_cores(processes, workers.value)) > need:
+        many = "" if processes == 1 else f" of each of {processes} processes"
+        need, why = busy, f"{counted(workers.value, 'data-loader worker')}{many}"
     if cores >= need:
         return
+    may_do = workers is None and one.devices == 1 and cores >= processes
     yield Gap(
         bound.origin,
-        f"a CPU limit of {bound.value} is too low for {why}",
-        "the kernel stops the threads that use it up for the rest of each 100 ms, and the GPUs wait for them",
+        f"a CPU limit of {bound.value} {'may be' if may_do else 'is'} too low for {why}",
+        "the kernel stops the threads that use it up for the rest of each 100 ms, and "
+        + ("the GPU waits where the program loads data in workers" if may_do else _loss(workload, one)),
         detail="limit",
+        severity=Severity.INFO if may_do else Severity.WARNING,
         related=() if workers is None else (Related(workers.origin, "the data-loader workers"),),
         fix=Fix(f"raise the limit to {need} or more, or drop it and keep a request"),
         container=one.container.name,
