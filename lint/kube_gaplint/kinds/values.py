@@ -199,8 +199,10 @@ def _brupop(root: Part, subject: Subject) -> Iterator[object]:
 
 def _slinky(root: Part, subject: Subject) -> Iterator[object]:
     controller = root.at("controller")
-    yield slurm_conf.slinky(controller, subject, controller.origin if controller.present else root.origin)
     nodesets = root.at("nodesets")
+    if nodesets.present and not nodesets.unknown and not list(nodesets.entries()) and not nodesets.items():
+        return  # a chart's own defaults: no node, so no job
+    yield slurm_conf.slinky(controller, subject, controller.origin if controller.present else root.origin)
     for name, part in nodesets.entries():
         if part.text("enabled") != "false":
             yield slurm_sites.slinky_node_set(subject.in_container(name), part)

@@ -74,12 +74,16 @@ def check(daemon: NodeDaemon, _context: Context) -> Iterator[Gap]:
         return
     most = daemon.max_unavailable
     at_once = share(most.value, None) if isinstance(most, Set) else None
+    only_starts = daemon.role == "device-plugin"
     if isinstance(most, Set) and at_once is not None and at_once > MOST_AT_ONCE:
         yield Gap(
             most.origin,
             f"{daemon.title} is replaced on {most.value} of the nodes at once",
-            "a version that breaks one kind of node breaks all of them, and every run on them, within minutes",
+            "a version that does not work leaves no node on which a pod with GPUs can start: restarted jobs stay pending"
+            if only_starts
+            else "a version that breaks one kind of node breaks all of them, and every run on them, within minutes",
             detail="maxUnavailable",
+            severity=Severity.INFO if only_starts else None,
             related=_related(daemon),
             fix=Fix("roll it a few nodes at a time: maxUnavailable: 10%", (ReplaceValue(most.origin, "10%"),)),
         )

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from kube_gaplint.findings import AddLine, Fix, Gap, Related, Severity
+from kube_gaplint.model.pace import is_smoke
 from kube_gaplint.model.scale import duration, idle_cost, size
 from kube_gaplint.model.setting import Absent, Origin, Set, Unknown
 from kube_gaplint.model.slurm import Batch, Directive
@@ -58,7 +59,8 @@ def check(batch: Batch, context: Context) -> Iterator[Gap]:
 
     ## When to keep it
     Something outside submits the job again: declare `supervisor` in the profile. A program that cannot resume gains
-    nothing from a restart.
+    nothing from a restart; where options of a first launch show that (Megatron's `--reset-progress`,
+    `--no-load-optim`), and for runs of up to 200 steps, gaplint keeps quiet.
 
     ## Fix safety
     Unsafe: with an array the program must find its last checkpoint by itself, and stop when the run is complete.
@@ -72,6 +74,8 @@ def check(batch: Batch, context: Context) -> Iterator[Gap]:
     if batch.restarts_inside is not None or not isinstance(batch.requeue, Set):
         return
     assert batch.workload is not None
+    if is_smoke(batch.workload, context.profile) or any(process.begins_anew for process in batch.workload.processes):
+        return  # a restart would begin from the first step again
     asked = batch.directive("requeue", "no-requeue")
     if not batch.requeue.value:
         gap = _switched_off(batch, asked)

@@ -3,7 +3,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kube_gaplint.findings import AddLine, Fix, Gap, Severity
-from kube_gaplint.model.pace import Pace
+from kube_gaplint.model.pace import Pace, is_smoke
 from kube_gaplint.model.scale import duration, idle_cost, size
 from kube_gaplint.model.setting import Absent, Origin, Set
 from kube_gaplint.model.slurm import Batch
@@ -78,6 +78,8 @@ def check(batch: Batch, context: Context) -> Iterator[Gap]:
     if not isinstance(seconds, Set) or not isinstance(batch.get("signal"), Absent):
         return
     processes = batch.workload.processes
+    if is_smoke(batch.workload, context.profile):
+        return  # it ends long before the limit
     if any(_leaves_in_time(process) or _loses_little(process, context) for process in processes):
         return
     hour = idle_cost(batch.workload, 3600.0)
