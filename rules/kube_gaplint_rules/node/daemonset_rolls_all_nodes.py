@@ -79,7 +79,7 @@ def check(daemon: NodeDaemon, _context: Context) -> Iterator[Gap]:
         yield Gap(
             most.origin,
             f"{daemon.title} is replaced on {most.value} of the nodes at once",
-            "a version that does not work leaves no node on which a pod with GPUs can start: restarted jobs stay pending"
+            "a version that does not work leaves no node where a pod with GPUs can start: restarted jobs stay pending"
             if only_starts
             else "a version that breaks one kind of node breaks all of them, and every run on them, within minutes",
             detail="maxUnavailable",
