@@ -32,6 +32,7 @@ COMMANDS = {
     "rules": "List the rules.",
     "config": "Show the configuration in force, or the schema of configurations.",
     "init": "Write a configuration to start from.",
+    "lsp": "Serve an editor by the Language Server Protocol.",
 }
 """The commands with their line in the help; each is a module here with a click command `command`."""
 

@@ -1,0 +1,1 @@
+"""gaplint in editors, by the Language Server Protocol; needs the extra `lsp`."""

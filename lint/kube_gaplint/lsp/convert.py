@@ -1,0 +1,88 @@
+"""From findings to what the protocol calls them."""
+
+from __future__ import annotations
+
+import inspect
+import os
+
+from lsprotocol import types
+from pygls.uris import from_fs_path
+
+from kube_gaplint import incidents, registry
+from kube_gaplint.findings import Finding, Severity
+from kube_gaplint.report.escape import visible
+from kube_gaplint.text.source import Place, Source
+
+_SEVERITIES = {
+    Severity.ERROR: types.DiagnosticSeverity.Error,
+    Severity.WARNING: types.DiagnosticSeverity.Warning,
+    Severity.INFO: types.DiagnosticSeverity.Information,
+}
+
+
+def diagnostic(finding: Finding) -> types.Diagnostic:
+    """A finding as a diagnostic of the file that it stands in."""
+    lines = [finding.message, *([finding.consequence] if finding.consequence else [])]
+    return types.Diagnostic(
+        range=range_of(finding.place),
+        message="\n".join(map(visible, lines)),
+        severity=_SEVERITIES[finding.severity],
+        code=finding.code,
+        source="gaplint",
+        related_information=[
+            types.DiagnosticRelatedInformation(
+                types.Location(uri_of(related.origin.place.source.path), range_of(related.origin.place)),
+                visible(related.note) or "see here",
+            )
+            for related in finding.related
+        ],
+        data=finding.fingerprint,
+    )
+
+
+def hover(finding: Finding) -> str:
+    """The page of the rule, with what it found here and the incidents behind it, in Markdown."""
+    rule = registry.load(finding.code)
+    lines = [f"**{finding.code} {finding.name}** ({finding.severity})", "", _plain(finding.message)]
+    if finding.consequence:
+        lines += ["", _plain(finding.consequence)]
+    for identifier in finding.evidence:
+        incident = incidents.incident(identifier)
+        if incident is not None:
+            link = f" ([{incident.sources[0][0]}]({incident.sources[0][1]}))" if incident.sources else ""
+            lines += ["", f"*{identifier}*: {incident.title} ({incident.organisation}, {incident.year}){link}"]
+    return "\n".join([*lines, "", "---", "", inspect.cleandoc(rule.page)])
+
+
+def range_of(place: Place) -> types.Range:
+    return types.Range(_position(place.source, place.span.start), _position(place.source, place.span.end))
+
+
+def uri_of(path: str) -> str:
+    return from_fs_path(os.path.realpath(path)) or ""
+
+
+def text_edit(old: str, new: str) -> types.TextEdit:
+    """The one edit that makes `new` of `old`: what stands between their common beginning and end."""
+    first = 0
+    limit = min(len(old), len(new))
+    while first < limit and old[first] == new[first]:
+        first += 1
+    last = 0
+    while last < limit - first and old[-1 - last] == new[-1 - last]:
+        last += 1
+    source = Source("", old)
+    span = types.Range(_position(source, first), _position(source, len(old) - last))
+    return types.TextEdit(span, new[first : len(new) - last])
+
+
+def _position(source: Source, offset: int) -> types.Position:
+    """A place as the protocol counts it: lines from 0, and UTF-16 units from 0."""
+    line, column = source.position(offset)
+    before = source.text[offset - (column - 1) : offset]
+    return types.Position(line - 1, len(before.encode("utf-16-le", "surrogatepass")) // 2)
+
+
+def _plain(text: str) -> str:
+    """Text from outside in Markdown, as it is."""
+    return "".join(f"\\{character}" if character in "\\`*_{}[]<>#!|~&" else character for character in visible(text))

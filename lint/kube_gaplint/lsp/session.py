@@ -1,0 +1,85 @@
+"""What an editor has open, and what gaplint says to it. Knows nothing of the protocol."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field, replace
+from datetime import date
+
+from kube_gaplint import baseline, config, discover, engine, fix
+from kube_gaplint.engine import Request
+from kube_gaplint.findings import Finding, Report, Severity
+from kube_gaplint.given import Given, around
+
+REASON = "to be written: why this may stay"
+"""The reason of a suppression that the editor writes; a person replaces it."""
+
+PROBLEMS = (config.ConfigProblem, engine.UsageProblem, baseline.BaselineProblem)
+"""What `judge` and `edit` raise where a run is not possible; the message is for the user."""
+
+
+@dataclass(slots=True)
+class Session:
+    """The open documents by real path, with texts that may not be saved yet."""
+
+    texts: dict[str, str] = field(default_factory=dict)
+
+    def judge(self) -> dict[str, list[Finding]]:
+        """The findings in each open document, with everything that it refers to. Raises PROBLEMS."""
+        found: dict[str, list[Finding]] = {path: [] for path in self.texts}
+        by_repository: dict[str, list[str]] = {}
+        for path in found:
+            by_repository.setdefault(around([path])[0], []).append(path)
+        with self._overlay({}):
+            for paths in by_repository.values():
+                request = replace(_request(paths), changed=Given.of(paths))
+                for finding in engine.lint(request).findings:
+                    real = os.path.realpath(finding.place.source.path)
+                    if finding.suppressed is None and real in found:
+                        found[real].append(finding)
+        return found
+
+    def edit(self, finding: Finding, *, suppress: bool) -> dict[str, tuple[str, str]]:
+        """The change that fixes or suppresses a finding: old and new text by real path. Raises PROBLEMS."""
+        request = _request([finding.place.source.path])
+        whole = replace(request, select=(), min_severity=min(Severity), baseline=None)
+
+        def findings(texts: Mapping[str, str]) -> list[Finding]:
+            with self._overlay({os.path.realpath(path): text for path, text in texts.items()}):
+                report: Report = engine.lint(whole)
+            return report.findings
+
+        wanted = {finding.fingerprint}
+        if suppress:
+            changes = fix.add_suppressions(wanted, findings, REASON).changes
+        else:
+            changes = fix.repair(wanted, findings, unsafe=True, codes=engine.selected_codes(request)).changes
+        return {os.path.realpath(change.path): (change.source.text, change.new_text) for change in changes}
+
+    def _overlay(self, further: Mapping[str, str]) -> AbstractContextManager[None]:
+        texts = {**self.texts, **further}
+        return discover.reading_instead({path: text.encode("utf-8", "replace") for path, text in texts.items()})
+
+
+def _request(paths: list[str]) -> Request:
+    """The request of a run over the repository around some files, with its configuration."""
+    folders = tuple(around(paths))
+    settings = config.load(folders)
+    accepted = None
+    if settings.baseline:
+        accepted = baseline.read(os.path.join(settings.folder, settings.baseline))  # noqa: PTH118
+    return Request(
+        paths=folders,
+        select=settings.select,
+        ignore=settings.ignore,
+        min_severity=Severity.parse(settings.min_severity or "warning"),
+        profile=settings.profile,
+        kinds=settings.kinds,
+        severities=settings.severities(),
+        file_ignores=settings.file_ignores(),
+        baseline=accepted,
+        exclude=(discover.Exclusion(settings.exclude, settings.folder),) if settings.exclude else (),
+        today=date.today(),
+    )
