@@ -44,8 +44,8 @@ def check(workload: Workload, _context: Context) -> Iterator[Gap]:
     (1.7 to 2.14), and names with another beginning that are set in the same belief (`TORCH_DISTRIBUTED_TIMEOUT`). It
     looks wherever a variable is written: `env`, a ConfigMap behind `envFrom`, `export`, `mpirun -x`, `srun --export`.
     Names of plugins and images (`NCCL_FASTRAK_…`, `NCCL_VERSION`) are known, and a name that a visible script, program
-    or `$(NAME)` uses is the user's own. Info outside of training on several GPUs, and for a name with a word that no
-    real one has (`NCCL_CONTAINER`): that is likely your own.
+    or `$(NAME)` uses is the user's own. Info outside of training on several GPUs, where the real name is set beside
+    it, and for a name with a word that no real one has (`NCCL_CONTAINER`): that is likely your own.
 
     ## Why it hurts
     NCCL and torch say nothing about a name that they do not know, so the setting is believed to be in force. The most
@@ -122,7 +122,8 @@ def _gap(workload: Workload, given: GivenVariable) -> Iterator[Gap]:
     if meant is not None and (row is None or not row.note):
         message += f"; the real name is {meant.name}"
     own = meant is None and row is None and is_private(given.name)
-    loud = workload.purpose in {"training", "unknown"} and not workload.alone and not own
+    doubled = meant is not None and _is_set(workload, meant)
+    loud = workload.purpose in {"training", "unknown"} and not workload.alone and not own and not doubled
     related, consequence = _what_holds(workload, given, row, meant)
     yield Gap(
         given.named_at,
@@ -134,6 +135,11 @@ def _gap(workload: Workload, given: GivenVariable) -> Iterator[Gap]:
         fix=_fix(workload, given, row, meant),
         container=given.container.name,
     )
+
+
+def _is_set(workload: Workload, meant: Variable) -> bool:
+    """The real name is set beside the invented one, so that nothing is lost but clarity."""
+    return any(meant.name in process.environment for process in workload.processes)
 
 
 def _what_holds(
@@ -152,7 +158,7 @@ def _what_holds(
     if row is not None and row.note:
         return (), f"{lead}: {row.note}"
     if meant is not None:
-        if any(meant.name in process.environment for process in workload.processes):
+        if _is_set(workload, meant):
             return (), f"{lead}: {meant.name} is set as well, and that is what counts"
         default = f", {meant.default}" if meant.default.isdecimal() else ""
         return (), f"{lead}: {meant.name} keeps its default{default}"
@@ -168,7 +174,7 @@ def _fix(workload: Workload, given: GivenVariable, row: Variable | None, meant: 
         return Fix(f"remove {given.name}, or give your own variable another beginning")
     if row is not None and row.note:
         return Fix(f"use {meant.name}: {row.note}")
-    if any(meant.name in process.environment for process in workload.processes):
+    if _is_set(workload, meant):
         return Fix(
             f"remove {given.name}: {meant.name} is set as well",
             (RemoveEntry(given.origin),) if given.stands_alone else (),
