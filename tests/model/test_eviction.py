@@ -81,6 +81,7 @@ LOCAL = "volumes: [{name: scratch, %s}]"
         (LOCAL % "hostPath: {path: /data}", "", "local storage (scratch)"),
         (LOCAL % "emptyDir: {}", "cluster-autoscaler.kubernetes.io/safe-to-evict-local-volumes: scratch", ""),
         (LOCAL % "emptyDir: {}", "cluster-autoscaler.kubernetes.io/safe-to-evict-local-volumes: '${LOCAL}'", None),
+        (LOCAL % "hostPath: {path: /data}", f'{SAFE_TO_EVICT}: "true"', ""),
         ("volumes: ${VOLUMES}", "", None),
     ],
 )

@@ -9,7 +9,7 @@ from model_samples import workloads
 
 from kube_gaplint.facts.instances import devices_of
 from kube_gaplint.model.profile import Profile
-from kube_gaplint.model.resources import asked
+from kube_gaplint.model.resources import asked, busy_cores, processes_in
 
 JOB = """\
 apiVersion: batch/v1
@@ -106,3 +106,18 @@ def test_a_server_beside_the_training_is_left_out(tmp_path: Path) -> None:
 )  # fmt: skip
 def test_devices_of_machine_types(name: str, count: int | None) -> None:
     assert devices_of(name) == count
+
+
+@pytest.mark.parametrize(
+    ("processes", "workers", "cores"), [(1, 0, 1), (1, 3, 4), (1, 4, 4), (1, 24, 24), (4, 2, 12), (8, 8, 64)]
+)
+def test_cores_of_processes_and_their_workers(processes: int, workers: int, cores: int) -> None:
+    assert busy_cores(processes, workers) == cores
+
+
+@pytest.mark.parametrize(("told", "processes"), [("4", 4), ("gpu", 1)])
+def test_processes_that_are_surely_started(told: str, processes: int, tmp_path: Path) -> None:
+    text = JOB.replace("--nproc-per-node=gpu", f"--nproc-per-node={told}")
+    (found,) = workloads(tmp_path, job_yaml=text.format(pod="", resources="{limits: {nvidia.com/gpu: 4}}"))
+    ((_, container),) = found.containers()
+    assert processes_in(found, container) == processes
