@@ -94,9 +94,10 @@ def _gap(batch: Batch, ignored: list[Directive]) -> Gap:
     shown = names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
     verb = "is" if len(names) == 1 else "are"
     refused = "sbatch refuses" in first.problem
+    problem = first.problem if len(ignored) == 1 else first.problem.replace("it stands", "they stand", 1)
     return Gap(
         Origin(first.line if refused else first.place),
-        f"{shown} {verb} not in force: {first.problem}",
+        f"{shown} {verb} not in force: {problem}",
         "the job is not accepted at all" if refused else "the job runs without what these lines ask for",
         detail="+".join(sorted({one.name for one in ignored})),
         severity=Severity.ERROR if batch.trains else Severity.WARNING,

@@ -17,6 +17,8 @@ EXIT_OPTIONS = (
 """Names that programs of no known framework give to such an option."""
 SMALL_LOSS = 600.0
 """Seconds between saves up to which the end of the time limit costs little."""
+SLOWEST_STEP = 60.0
+"""Seconds of a step: few runs have slower ones."""
 SHORT_JOB = 3600.0
 """Seconds of time limit up to which the whole job is a small loss."""
 
@@ -78,8 +80,10 @@ def check(batch: Batch, context: Context) -> Iterator[Gap]:
     if not isinstance(seconds, Set) or not isinstance(batch.get("signal"), Absent):
         return
     processes = batch.workload.processes
-    if is_smoke(batch.workload, context.profile):
-        return  # it ends long before the limit
+    if is_smoke(batch.workload, context.profile) or all(
+        _ends_before(process, context, seconds.value) for process in processes
+    ):
+        return
     if any(_leaves_in_time(process) or _loses_little(process, context) for process in processes):
         return
     hour = idle_cost(batch.workload, 3600.0)
@@ -94,6 +98,12 @@ def check(batch: Batch, context: Context) -> Iterator[Gap]:
             (AddLine(Origin(batch.header), "#SBATCH --signal=USR1@600", "header"),),
         ),
     )
+
+
+def _ends_before(process: TrainingProcess, context: Context, limit: float) -> bool:
+    """Its steps are so few that the limit would be met only if each took longer than steps take."""
+    steps = Pace.of(process, context.profile).total_steps
+    return steps is not None and steps > 0 and limit / steps > SLOWEST_STEP
 
 
 def _leaves_in_time(process: TrainingProcess) -> bool:
