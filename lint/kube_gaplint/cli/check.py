@@ -25,10 +25,11 @@ from kube_gaplint.cli.types import (
     RuleList,
 )
 from kube_gaplint.facts.candidates import BASELINE_NAME
-from kube_gaplint.findings import Report, Severity
+from kube_gaplint.findings import Finding, Report, Severity
 from kube_gaplint.report import FOR_PEOPLE, FORMATS, render
 from kube_gaplint.report.options import IncidentView, RenderOptions
 from kube_gaplint.report.words import closing_lines, is_empty
+from kube_gaplint.text.source import Place
 
 if TYPE_CHECKING:
     from kube_gaplint.given import Given
@@ -307,6 +308,7 @@ def command(
         min_severity=least,
         incident=_incident,
         rule=_rule,
+        edits=_edits,
         folder=str(Path.cwd()),
         root=_repository_root(),
     )
@@ -387,6 +389,17 @@ def _rule(code: str) -> Rule | None:
         return registry.load(code)
     except registry.UnknownSelector:
         return None
+
+
+def _edits(finding: Finding) -> tuple[tuple[Place, str], ...]:
+    from kube_gaplint import fix
+    from kube_gaplint.text.edit import difference
+
+    found = []
+    for change in fix.plan([finding], unsafe=True).changes:
+        edit = difference(change.source.text, change.new_text)
+        found.append((Place(change.source, edit.span), edit.text))
+    return tuple(found)
 
 
 def _repository_root() -> str:

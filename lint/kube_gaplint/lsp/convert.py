@@ -11,6 +11,7 @@ from pygls.uris import from_fs_path
 from kube_gaplint import incidents, registry
 from kube_gaplint.findings import Finding, Severity
 from kube_gaplint.report.escape import visible
+from kube_gaplint.text.edit import difference
 from kube_gaplint.text.source import Place, Source
 
 _SEVERITIES = {
@@ -63,17 +64,9 @@ def uri_of(path: str) -> str:
 
 
 def text_edit(old: str, new: str) -> types.TextEdit:
-    """The one edit that makes `new` of `old`: what stands between their common beginning and end."""
-    first = 0
-    limit = min(len(old), len(new))
-    while first < limit and old[first] == new[first]:
-        first += 1
-    last = 0
-    while last < limit - first and old[-1 - last] == new[-1 - last]:
-        last += 1
-    source = Source("", old)
-    span = types.Range(_position(source, first), _position(source, len(old) - last))
-    return types.TextEdit(span, new[first : len(new) - last])
+    """The one edit that makes `new` of `old`."""
+    edit = difference(old, new)
+    return types.TextEdit(range_of(Place(Source("", old), edit.span)), edit.text)
 
 
 def _position(source: Source, offset: int) -> types.Position:

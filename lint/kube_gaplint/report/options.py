@@ -6,7 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from kube_gaplint.findings import Severity
+from kube_gaplint.findings import Finding, Severity
+from kube_gaplint.text.source import Place
 
 if TYPE_CHECKING:
     from kube_gaplint.rule import Rule
@@ -37,6 +38,11 @@ def no_rule(_code: str) -> Rule | None:
     return None
 
 
+def no_edits(_finding: Finding) -> tuple[tuple[Place, str], ...]:
+    """A report that carries no fixes."""
+    return ()
+
+
 @dataclass(frozen=True, slots=True)
 class RenderOptions:
     """How a report is to look.
@@ -46,6 +52,7 @@ class RenderOptions:
     `min_severity` is the one in force, for the hint on hidden findings. `show_source` prints the lines concerned.
     `rule` finds the rule behind a code, for formats that carry its page. `folder` is the one that relative paths start
     from and `root` that of the repository, for formats whose reader wants paths from there; both are absolute.
+    `edits` works out what the fix of a finding replaces, and by what; nothing where it cannot be made.
     """
 
     width: int = 100
@@ -57,5 +64,6 @@ class RenderOptions:
     min_severity: Severity = Severity.WARNING
     incident: Callable[[str], IncidentView | None] = no_incident
     rule: Callable[[str], Rule | None] = no_rule
+    edits: Callable[[Finding], tuple[tuple[Place, str], ...]] = no_edits
     folder: str = ""
     root: str = ""

@@ -19,6 +19,7 @@ from kube_gaplint.text.source import Place
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 ROOT = "SRCROOT"
+MOST_FIXES = 200
 _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
 _PROBLEM = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "recommendation"}
 # Text like this is a link in a SARIF message (3.11.6 of the standard); a value must not become one.
@@ -30,7 +31,7 @@ def render(report: Report, options: RenderOptions) -> str:
     codes = sorted({finding.code for finding in report.findings})
     index = {code: at for at, code in enumerate(codes)}
     names = {finding.code: finding for finding in report.findings}
-    run = {
+    run: dict[str, Any] = {
         "tool": {
             "driver": {
                 "name": "gaplint",
@@ -55,6 +56,7 @@ def render(report: Report, options: RenderOptions) -> str:
         ],
         "results": [_result(finding, index[finding.code], options) for finding in report.findings],
     }
+    _add_fixes(run["results"], report, options)
     return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2) + "\n"
 
 
@@ -115,18 +117,36 @@ def _result(finding: Finding, rule: int, options: RenderOptions) -> dict[str, An
     return result
 
 
+def _add_fixes(results: list[dict[str, Any]], report: Report, options: RenderOptions) -> None:
+    """Give the results their fixes; in a long report the first ones, since each is worked out by itself."""
+    fixable = [
+        (result, finding)
+        for result, finding in zip(results, report.findings, strict=True)
+        if finding.suppressed is None and finding.fixable != "no"
+    ]
+    for result, finding in fixable[:MOST_FIXES]:
+        changes: dict[str, dict[str, Any]] = {}
+        for place, text in options.edits(finding):
+            path = place.source.path
+            change = {"artifactLocation": _artifact(path, options), "replacements": []}
+            replacement = {"deletedRegion": _region(place), "insertedContent": {"text": encodable(text)}}
+            changes.setdefault(path, change)["replacements"].append(replacement)
+        if changes and finding.fix is not None:
+            title = {"text": _text(finding.fix.title)}
+            result["fixes"] = [{"description": title, "artifactChanges": list(changes.values())}]
+
+
 def _location(place: Place, options: RenderOptions) -> dict[str, Any]:
+    return {"physicalLocation": {"artifactLocation": _artifact(place.source.path, options), "region": _region(place)}}
+
+
+def _region(place: Place) -> dict[str, int]:
     start, end = place.start, place.end
     return {
-        "physicalLocation": {
-            "artifactLocation": _artifact(place.source.path, options),
-            "region": {
-                "startLine": start.line,
-                "startColumn": start.column,
-                "endLine": end.line,
-                "endColumn": end.column,
-            },
-        }
+        "startLine": start.line,
+        "startColumn": start.column,
+        "endLine": end.line,
+        "endColumn": end.column,
     }
 
 

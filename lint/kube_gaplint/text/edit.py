@@ -37,6 +37,18 @@ class Overlap(ValueError):
     """Two edits change the same characters."""
 
 
+def difference(old: str, new: str) -> Edit:
+    """The one edit that makes `new` of `old`: it replaces what stands between their common beginning and end."""
+    limit = min(len(old), len(new))
+    first = 0
+    while first < limit and old[first] == new[first]:
+        first += 1
+    last = 0
+    while last < limit - first and old[-1 - last] == new[-1 - last]:
+        last += 1
+    return Edit(Span(first, len(old) - last), new[first : len(new) - last])
+
+
 def apply(text: str, edits: Iterable[Edit]) -> str:
     """The text with all edits made. Insertions at one point keep the order in which they are given.
 
