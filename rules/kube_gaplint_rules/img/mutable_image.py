@@ -7,7 +7,7 @@ from kube_gaplint.findings import Fix, Gap, Severity
 from kube_gaplint.model.budget import failure_layers, runs_once, several_pods
 from kube_gaplint.model.rendezvous import computes_together
 from kube_gaplint.model.setting import Absent, Set
-from kube_gaplint.model.workload import RestartLayer, Workload
+from kube_gaplint.model.workload import Container, RestartLayer, Workload
 from kube_gaplint.rule import Context, rule
 
 
@@ -99,7 +99,7 @@ def check(workload: Workload, context: Context) -> Iterator[Gap]:
         yield Gap(
             image.origin,
             f"tag {reference.tag} moves" if reference.tag else "the image has no tag, which stands for latest",
-            _consequence(workload),
+            _consequence(workload, container),
             detail=f"moving:{image.value}",
             severity=Severity.INFO if _starts_once(workload, context) else Severity.WARNING,
             fix=Fix("name a release, and best its digest"),
@@ -107,12 +107,15 @@ def check(workload: Workload, context: Context) -> Iterator[Gap]:
         )
 
 
-def _consequence(workload: Workload) -> str:
+def _consequence(workload: Workload, container: Container) -> str:
     """What another image does: ranks that differ hang; a pod that computes alone differs from its own start before."""
     if not several_pods(workload) or not computes_together(workload):
         return "the next start may run other code than the one before, so that results cannot be compared or repeated"
     if any(layer.scope == "pod" and _acts(layer) for layer in failure_layers(workload)):
         return "a rank that is restarted on another node may get another image than its peers, and the job hangs"
+    policy = container.fields.get("imagePullPolicy")
+    if isinstance(policy, Set) and policy.value == "Always":
+        return "pods that start while a new image is pushed run other code than their peers, and the next run differs"
     return "a pod on a node with an older copy runs other code than its peers, and the job hangs"
 
 
