@@ -103,7 +103,6 @@ def read(request: Request) -> Reading:
     """Read the paths of a request up to the model, and judge nothing. Raises UsageProblem."""
     from kube_gaplint import discover
     from kube_gaplint.bundle import bundle
-    from kube_gaplint.given import Given
     from kube_gaplint.kinds import build
 
     try:
@@ -118,7 +117,11 @@ def read(request: Request) -> Reading:
     except discover.PathError as error:
         raise UsageProblem(str(error)) from error
     loaded = bundle.load(discovery)
-    wanted = request.changed.concerns() if isinstance(request.changed, Given) else None
+    wanted = None
+    if request.changed is not None:
+        from kube_gaplint.given import Given
+
+        wanted = request.changed.concerns() if isinstance(request.changed, Given) else None
     model = build(loaded.bundle, request.profile, request.kinds, wanted)
     return Reading(discovery, loaded, model, partial=wanted is not None)
 

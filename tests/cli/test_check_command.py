@@ -300,6 +300,20 @@ def test_a_report_that_fails_leaves_the_old_file(monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.mark.usefixtures("fake")
+def test_an_interruption_while_writing_leaves_no_part(
+    fake: Engine, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "old.json").write_text("old")
+
+    def interrupted(*_arguments: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Path, "replace", interrupted)
+    assert run(["--output", "json=old.json", "--output", "sarif=new.sarif"]) == 130
+    assert [path.name for path in tmp_path.iterdir()] == ["old.json"]
+    assert (tmp_path / "old.json").read_text() == "old"
+
+
 def test_a_link_stays_a_link(tmp_path: Path) -> None:
     (tmp_path / "real.json").write_text("old")
     (tmp_path / "out.json").symlink_to("real.json")

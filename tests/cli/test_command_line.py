@@ -188,7 +188,7 @@ def test_a_full_disk(folder: Path) -> None:
 @pytest.mark.skipif(os.name != "posix", reason="needs signals")
 def test_interrupted(folder: Path) -> None:
     with subprocess.Popen(
-        [GAPLINT, "-"],
+        [GAPLINT, "-", "--output", "json=report.json"],
         cwd=folder,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
@@ -201,6 +201,8 @@ def test_interrupted(folder: Path) -> None:
     assert process.returncode == 130
     assert out == b""
     assert err == b"gaplint: interrupted\n"
+    assert not list(folder.glob("*report.json*"))
+    assert not list(folder.glob(".*report.json*"))
 
 
 def test_the_module_is_the_command(folder: Path) -> None:

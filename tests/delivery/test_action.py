@@ -137,6 +137,12 @@ def test_a_checkout_of_the_branch_itself(runner: Runner, tmp_path: Path) -> None
     assert annotated(runner.run()) == [("two.yaml", "second")]
 
 
+def test_a_merge_queue(runner: Runner, tmp_path: Path) -> None:
+    pull_request(runner, tmp_path / "origin")
+    runner.event = {"merge_group": {"base_sha": runner.event["pull_request"]["base"]["sha"]}}
+    assert annotated(runner.run()) == [("two.yaml", "second")]
+
+
 def test_everything_where_it_is_asked_for(runner: Runner, tmp_path: Path) -> None:
     pull_request(runner, tmp_path / "origin")
     outcome = runner.run(diff_base="none", fail_on="never")
