@@ -300,9 +300,7 @@ def test_a_report_that_fails_leaves_the_old_file(monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.mark.usefixtures("fake")
-def test_an_interruption_while_writing_leaves_no_part(
-    fake: Engine, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_an_interruption_while_writing_leaves_no_part(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "old.json").write_text("old")
 
     def interrupted(*_arguments: object) -> None:
@@ -314,6 +312,7 @@ def test_an_interruption_while_writing_leaves_no_part(
     assert (tmp_path / "old.json").read_text() == "old"
 
 
+@pytest.mark.usefixtures("fake")
 def test_a_link_stays_a_link(tmp_path: Path) -> None:
     (tmp_path / "real.json").write_text("old")
     (tmp_path / "out.json").symlink_to("real.json")

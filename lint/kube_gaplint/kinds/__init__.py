@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from itertools import chain
@@ -73,6 +73,9 @@ ADAPTERS: dict[tuple[str, str], str] = {
     ("training.kubedl.io", "ElasticDLJob"): "kubedl",
 }
 
+_POOLS = ("NodePool", "Provisioner")
+"""Kinds that are told of every workload that may run on them."""
+
 _RUNTIMES = frozenset({"TrainingRuntime", "ClusterTrainingRuntime"})
 
 # Groups whose objects hold no job of their own: unknown kinds in them are not searched for pod templates.
@@ -103,14 +106,28 @@ def build(
     `wanted`: the objects that are to be understood, and for None whether batch scripts are.
     """
     from kube_gaplint.kinds.finish import finish
-    from kube_gaplint.kinds.node_table import file_views, inner_batches, link
+    from kube_gaplint.kinds.node_table import file_views, inner_batches, is_gpu_pod, link
     from kube_gaplint.kinds.surroundings import Around
 
     model = Model()
+    if any(bundle.by_kind(None, kind) for kind in _POOLS):
+        wanted = None
     around = Around(bundle, profile)
     shown = {(one.group, one.kind): one for one in user_kinds}
-    objects = [item for item in bundle.objects if wanted is None or wanted(item)]
-    of_objects = ((view, item) for item in objects for view in views_of(item, bundle, profile, shown))
+    objects: list[KubeObject] = []
+
+    def chosen() -> Iterator[KubeObject]:
+        # That there are GPU workloads at all is evidence, too: all is understood up to the first one.
+        needed, looked_at = wanted is not None, 0
+        for item in bundle.objects:
+            while needed and looked_at < len(model.workloads):
+                needed = not is_gpu_pod(model.workloads[looked_at])
+                looked_at += 1
+            if wanted is None or needed or wanted(item):
+                objects.append(item)
+                yield item
+
+    of_objects = ((view, item) for item in chosen() for view in views_of(item, bundle, profile, shown))
     of_files = ((view, None) for view in file_views(bundle, profile, scripts=wanted is None or wanted(None)))
     of_scripts = ((view, None) for view in inner_batches(model.workloads, bundle, profile))
     run_by: dict[int, list[Workload]] = {}

@@ -200,7 +200,7 @@ def link(views: Iterable[object]) -> None:
     pools = [view for view in found if isinstance(view, NodePool) and view.controller in ("karpenter", "eks-auto")]
     if not pools:
         return
-    workloads = [view for view in found if isinstance(view, Workload) and view.batch is None and _on_gpus(view)]
+    workloads = [view for view in found if isinstance(view, Workload) and is_gpu_pod(view)]
     for pool in pools:
         pool.workloads = [workload for workload in workloads if _may_land(workload, pool)]
         for workload in pool.workloads:
@@ -215,7 +215,7 @@ def _cover(views: list[object]) -> None:
     ]
     if not covering:
         return
-    held = (view for view in views if isinstance(view, Workload) and view.batch is None and _on_gpus(view))
+    held = (view for view in views if isinstance(view, Workload) and is_gpu_pod(view))
     workload = next(held, None)
     if workload is None:
         return
@@ -225,8 +225,9 @@ def _cover(views: list[object]) -> None:
         view.gpus = CarriesGpus("yes", reason, workload.origin, everywhere=True)
 
 
-def _on_gpus(workload: Workload) -> bool:
-    return any(not isinstance(role.pod.accelerator_count, Absent) for role in workload.roles)
+def is_gpu_pod(workload: Workload) -> bool:
+    """Whether a workload is one of pods that ask for accelerators, or may."""
+    return workload.batch is None and any(not isinstance(role.pod.accelerator_count, Absent) for role in workload.roles)
 
 
 def _may_land(workload: Workload, pool: NodePool) -> bool:
