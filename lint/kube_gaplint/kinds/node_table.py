@@ -222,7 +222,8 @@ def _cover(views: list[object]) -> None:
     subject = f"{workload.subject.kind} {workload.subject.name}"
     for view in covering:
         reason = f"{view.gpus.reason}: {subject} runs on some"
-        view.gpus = CarriesGpus("yes", reason, workload.origin, everywhere=True)
+        # which of the workloads is named may differ from run to run, so the place is the object's own
+        view.gpus = CarriesGpus("yes", reason, view.gpus.origin or view.origin, everywhere=True)
 
 
 def is_gpu_pod(workload: Workload) -> bool:
