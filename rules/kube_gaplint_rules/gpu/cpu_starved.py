@@ -27,9 +27,9 @@ def check(workload: Workload, context: Context) -> Iterator[Gap]:
     ## What it flags
     A CPU limit below what the training processes and their data-loader workers keep busy, where the program is told of
     workers; below four cores a GPU, where the container has several GPUs and that is not known of each. With one GPU
-    and no workers in sight it is info: a single process may need no more than a core. And a container with GPUs on a
-    shared node that requests memory but no CPU (where memory is missing too, that finding tells of both). Launchers
-    without GPUs, slices of GPUs and benchmarks are left alone.
+    and no workers in sight nothing is said down to one core: a single process may need no more. And a container with
+    GPUs on a shared node that requests memory but no CPU (where memory is missing too, that finding tells of both).
+    Launchers without GPUs, slices of GPUs and benchmarks are left alone.
 
     ## Why it hurts
     The limit is a quota in every 100 ms: threads that use it up stand still for the rest, 90 of 100 ms in one report
@@ -117,14 +117,13 @@ def _too_low(workload: Workload, one: Asked, bound: Set[str]) -> Iterator[Gap]:
         need, why = busy, f"{counted(workers.value, 'data-loader worker')}{many}"
     if cores >= need:
         return
-    may_do = workers is None and one.devices == 1 and cores >= processes
+    if workers is None and one.devices == 1 and cores >= processes:
+        return  # one process that may load its data by itself
     yield Gap(
         bound.origin,
-        f"a CPU limit of {bound.value} {'may be' if may_do else 'is'} too low for {why}",
-        "the kernel stops the threads that use it up for the rest of each 100 ms, and "
-        + ("the GPU waits where the program loads data in workers" if may_do else _loss(workload, one)),
+        f"a CPU limit of {bound.value} is too low for {why}",
+        f"the kernel stops the threads that use it up for the rest of each 100 ms, and {_loss(workload, one)}",
         detail="limit",
-        severity=Severity.INFO if may_do else Severity.WARNING,
         related=() if workers is None else (Related(workers.origin, "the data-loader workers"),),
         fix=Fix(f"raise the limit to {need} or more, or drop it and keep a request"),
         container=one.container.name,

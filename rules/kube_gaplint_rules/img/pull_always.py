@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from kube_gaplint.facts.images import is_moving_tag, parse_reference
@@ -80,8 +81,8 @@ def check(workload: Workload, _context: Context) -> Iterator[Gap]:
         if not isinstance(image, Set) or not container.accelerators:
             continue
         reference = parse_reference(image.value)
-        if not reference.digest and (not reference.tag or is_moving_tag(reference.tag)):
-            continue
+        if not reference.digest and (not re.search(r"\d", reference.tag) or is_moving_tag(reference.tag)):
+            continue  # a name without a number stands for whatever is built last
         yield Gap(
             policy.origin,
             "imagePullPolicy Always on a pinned image: every restart needs the registry",
