@@ -80,7 +80,7 @@ def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
     In-memory replicas between the persistent saves cover the faults; gaplint keeps quiet where it sees them.
 
     ## Fix safety
-    There is no automatic fix: the best interval follows from the time of a step and of a save (`gaplint plan`).
+    There is no automatic fix: the best interval is about √(2 × time of a save × time between failures of the job).
 
     ## References
     - J. W. Young, CACM 17(9):530, 1974; J. T. Daly, FGCS 22(3):303-312, 2006
@@ -158,6 +158,6 @@ def _gap(
         detail=detail,
         severity=severity,
         related=related if detail in {"never", "share"} else (),
-        fix=Fix("save more often; `gaplint plan` computes the interval from step time, save time and nodes"),
+        fix=Fix("save more often: best is about √(2 × time of a save × time between failures of the job)"),
         container=process.container.name,
     )

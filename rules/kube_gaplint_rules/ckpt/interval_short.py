@@ -75,7 +75,7 @@ def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
     minutes each: declare them (`gaplint.dev/step-seconds`), and gaplint computes with the time.
 
     ## Fix safety
-    There is no automatic fix: the best interval follows from the time of a step and of a save (`gaplint plan`).
+    There is no automatic fix: the best interval is about √(2 × time of a save × time between failures of the job).
 
     ## References
     - J. T. Daly, FGCS 22(3):303-312, 2006
@@ -128,7 +128,7 @@ def _gap(process: TrainingProcess, interval: Set[Quantity], message: str, conseq
         message,
         consequence,
         detail=detail,
-        fix=Fix("save less often; `gaplint plan` computes the interval from step time, save time and nodes"),
+        fix=Fix("save less often: best is about √(2 × time of a save × time between failures of the job)"),
         container=process.container.name,
     )
 

@@ -97,7 +97,7 @@ def check(process: TrainingProcess, _context: Context) -> Iterator[Gap]:
     yield Gap(
         Origin(lost.place if lost.way == "pipe" else lost.command.place),
         _message(lost, process),
-        f"a failed run of {size(workload)} counts as finished, and nothing starts it again",
+        f"a failed run of {size(workload)} counts as finished: no restart, no mail and no waiting job sees the failure",
         detail=lost.way,
         related=() if lost.way == "pipe" else (Related(Origin(lost.place), "this is the status that counts"),),
         fix=_fix(lost),
