@@ -290,6 +290,8 @@ class _Analysis:
             if not name:
                 return _ends(fate) if fate.kind == "fails" and self.hands_on(first) else _UNKNOWN
             kept, rest = kept | {name}, rest[1:]
+            if not rest:  # it is kept, and nobody asks for it: the assignment's own status is 0
+                return fate if fate.kind == "lost" else _Fate("lost", "later", (first.start, first.end))
         if any(self.uses(one, kept) for one, _ in rest):
             return _UNKNOWN
         return self.rest(rest, fate)
