@@ -82,7 +82,7 @@ class Bundle:
     limits: Limits = DEFAULT_LIMITS
     builds: list[Build] = field(default_factory=list)
     """The Kustomize builds, each with what it could not see."""
-    recipe_book: RecipeBook = field(default_factory=RecipeBook, repr=False)
+    _recipe_book: RecipeBook = field(init=False, repr=False)
     submission_book: SubmissionBook = field(default_factory=SubmissionBook, repr=False)
     _by_name: dict[tuple[str, str], list[KubeObject]] = field(default_factory=dict, repr=False)
     _by_kind: dict[str, list[KubeObject]] | None = field(default=None, repr=False)
@@ -93,6 +93,9 @@ class Bundle:
     _files_searched: int = 0
     _missed: set[tuple[str, int, str]] = field(default_factory=set, repr=False)
     _open_builds: dict[str, str] = field(default_factory=dict, repr=False)
+
+    def __post_init__(self) -> None:
+        self._recipe_book = RecipeBook(self.source_of, self.files_near)
 
     # Objects
 
@@ -252,7 +255,7 @@ class Bundle:
 
     def recipes_near(self, file: FileId) -> Recipes:
         """The Dockerfiles of images that one file names."""
-        return lambda image: self.recipe_book.near(image, file, self.files_near)
+        return lambda image: self._recipe_book.near(image, file)
 
     def submissions_of(self, script: ScriptFile) -> list[Submission]:
         """The `sbatch` commands by which files around a batch script submit it."""

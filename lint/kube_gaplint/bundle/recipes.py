@@ -17,11 +17,8 @@ from typing import TypeAlias
 
 from kube_gaplint.discover import FileId, read_file, within
 from kube_gaplint.facts.images import is_image_file, parse_reference
-from kube_gaplint.text.read import Unreadable, decode
 from kube_gaplint.text.source import PlacedText, Source, WholeText
 
-Beside: TypeAlias = Callable[[FileId], Callable[[str], PlacedText | None]]
-"""For a file, the look-up of the files beside it by relative path."""
 Recipes: TypeAlias = "Callable[[str], Recipe | None]"
 """The recipe of an image by its reference; unknown parts of the reference stand in it as `${…}`."""
 
@@ -34,9 +31,9 @@ _FILLER = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Recipe:
-    """A Dockerfile. `files` gives the text of a file of its build context by its path there."""
+    """A Dockerfile: one object for each file. `files` gives the text of a file of its build context by its path."""
 
     text: PlacedText
     files: Callable[[str], PlacedText | None]
@@ -44,18 +41,18 @@ class Recipe:
 
 @dataclass(slots=True)
 class RecipeBook:
-    """Finds Dockerfiles; each folder is listed and each file read once."""
+    """Finds Dockerfiles; each folder is listed and each file read once.
 
+    `source_of` makes a source of a file's bytes, `files_near` gives the look-up of the files beside one.
+    """
+
+    source_of: Callable[[FileId, bytes], Source | None]
+    files_near: Callable[[FileId], Callable[[str], PlacedText | None]]
     _folders: dict[str, list[tuple[str, frozenset[str]]]] = field(default_factory=dict)
-    _texts: dict[str, PlacedText | None] = field(default_factory=dict)
+    _recipes: dict[str, Recipe | None] = field(default_factory=dict)
 
-    def near(
-        self, image: str, file: FileId, files: Callable[[FileId], Callable[[str], PlacedText | None]]
-    ) -> Recipe | None:
-        """The recipe of an image that a manifest in `file` names; None where none is surely it.
-
-        `files` gives, for a Dockerfile, the look-up of the files beside it.
-        """
+    def near(self, image: str, file: FileId) -> Recipe | None:
+        """The recipe of an image that a manifest in `file` names; None where none is surely it."""
         if not file.path:
             return None
         wanted = words_of_image(image)
@@ -66,7 +63,7 @@ class RecipeBook:
             found = self._listing(folder)
             if found:
                 path = _chosen(found, wanted, alone=is_own(image))
-                return None if path is None else self._recipe(path, file, files)
+                return None if path is None else self._recipe(path, file)
             parent = os.path.dirname(folder)
             if parent == folder:
                 return None
@@ -83,24 +80,15 @@ class RecipeBook:
             self._folders[folder] = [(os.path.join(folder, name), _words_of_recipe(name, folder)) for name in names]
         return self._folders[folder]
 
-    def _recipe(self, path: str, near: FileId, files: Beside) -> Recipe | None:
+    def _recipe(self, path: str, near: FileId) -> Recipe | None:
         file = near.beside(os.path.relpath(path, near.folder))
         if file is None:
             return None
-        if file.path not in self._texts:
-            self._texts[file.path] = _read(file)
-        text = self._texts[file.path]
-        return None if text is None else Recipe(text, files(file))
-
-
-def _read(file: FileId) -> PlacedText | None:
-    data = read_file(file)
-    if data is None or len(data) > _LARGEST:
-        return None
-    try:
-        return WholeText(Source(file.shown, decode(data)))
-    except Unreadable:
-        return None
+        if file.path not in self._recipes:
+            data = read_file(file)
+            source = None if data is None or len(data) > _LARGEST else self.source_of(file, data)
+            self._recipes[file.path] = None if source is None else Recipe(WholeText(source), self.files_near(file))
+        return self._recipes[file.path]
 
 
 def is_own(image: str) -> bool:

@@ -62,8 +62,8 @@ class BatchScript:
     files: Callable[[str], PlacedText | None] = field(default=lambda _path: None)
     recipes: Recipes = field(default=lambda _image: None)
     chain: tuple[Link, ...] = ()
-    site: SlurmConf | None = None
-    """The slurm.conf of the site that the text beside the script names; it counts where no other is given."""
+    site: Callable[[], SlurmConf | None] = field(default=lambda: None)
+    """Looks for the site that the text beside the script names; its slurm.conf counts where no other is given."""
     given: tuple[Directive, ...] = ()
     """Options of the `sbatch` that submits it, where that is seen: they win over the script's own."""
     submissions: tuple[Submission, ...] = ()
@@ -80,7 +80,7 @@ def of_file(script: ScriptFile, bundle: Bundle) -> BatchScript:
         "",
         bundle.files_near(script.file),
         bundle.recipes_near(script.file),
-        site=slurm_conf.documented(script.file, bundle),
+        site=lambda: slurm_conf.documented(script.file, bundle),
         submissions=tuple(bundle.submissions_of(script)),
     )
 
@@ -163,7 +163,7 @@ def adapt_script(
     if isinstance(script, ScriptFile):
         script = of_file(script, bundle)
     found = all_confs(bundle, profile) if confs is None else confs
-    return _Reading(script, profile, slurm_conf.choose(found, script.path) or script.site).workload()
+    return _Reading(script, profile, slurm_conf.choose(found, script.path) or script.site()).workload()
 
 
 def all_confs(bundle: Bundle, profile: Profile) -> list[SlurmConf]:

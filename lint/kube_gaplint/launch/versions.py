@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from functools import lru_cache
+from typing import TYPE_CHECKING, TypeAlias
 
-from kube_gaplint.bundle.recipes import Recipes
+from kube_gaplint.bundle.recipes import Recipe, Recipes
 from kube_gaplint.facts.images import UNKNOWN, contents, is_image_file, release
 from kube_gaplint.facts.torch import shipped_nccl
 from kube_gaplint.model.command import Command, Word
@@ -15,6 +16,9 @@ from kube_gaplint.model.profile import Profile
 from kube_gaplint.model.setting import Absent, Origin, Set, Setting, Unknown
 from kube_gaplint.model.training import Release
 from kube_gaplint.text.source import Place, PlacedText
+
+if TYPE_CHECKING:
+    from kube_gaplint.launch.dockerfile import Built
 
 Files: TypeAlias = Callable[[str], PlacedText | None]
 _Held: TypeAlias = tuple[Setting[Release], Setting[Release], Setting[bool]]
@@ -72,14 +76,20 @@ def _of_image(image: Setting[str], home: Origin) -> _Held:
 
 def _of_recipe(image: Set[str] | Unknown, recipes: Recipes, home: Origin) -> _Held | None:
     """What the Dockerfile of an image puts into it; None where there is none."""
-    from kube_gaplint.launch.dockerfile import read_dockerfile
-
     reference = image.value if isinstance(image, Set) else image.prefix
     recipe = recipes(reference)
-    built = None if recipe is None else read_dockerfile(recipe.text, recipe.files)
+    built = None if recipe is None else _built(recipe)
     if built is None:
         return None
     return _changed(_of_image(built.base, home), _changes(built.commands, built.files))
+
+
+@lru_cache(maxsize=64)
+def _built(recipe: Recipe) -> Built | None:
+    """A Dockerfile as it is read; many manifests of a repository name the same one."""
+    from kube_gaplint.launch.dockerfile import read_dockerfile
+
+    return read_dockerfile(recipe.text, recipe.files)
 
 
 def _changed(held: _Held, changes: Iterable[_Change]) -> _Held:
