@@ -210,7 +210,7 @@ def _eksctl_karpenter(root: Part) -> Part | None:
     if root.at("karpenter", "version").present:
         return root.at("karpenter")
     auto = root.at("autoModeConfig", "enabled")
-    return auto if _is_true(auto) else None
+    return auto if auto.is_true() else None
 
 
 def _eksctl_pools(root: Part) -> Iterator[_Pool]:
@@ -221,7 +221,7 @@ def _eksctl_pools(root: Part) -> Iterator[_Pool]:
             gpus: Answer = "unknown" if kind is None else "yes" if kind.accelerator else "no"
             allowed = group.at("iam", "withAddonPolicies", "autoScaler")
             fixed = _same(group, "minSize", "maxSize")
-            yield _Pool(group.text("name") or "", gpus, allowed if _is_true(allowed) else None, fixed)
+            yield _Pool(group.text("name") or "", gpus, allowed if allowed.is_true() else None, fixed)
 
 
 def _other_pools(item: KubeObject, root: Part) -> Iterator[_Pool]:
@@ -241,15 +241,10 @@ def _other_pools(item: KubeObject, root: Part) -> Iterator[_Pool]:
         fixed = (isinstance(value, Set) and not value.value) or _same(spec, "minCount", "maxCount")
         kind = machine(spec.text("vmSize") or "")
         gpus = "unknown" if kind is None else "yes" if kind.accelerator else "no"
-        yield _Pool(item.name, gpus, enabled if _is_true(enabled) else None, fixed)
+        yield _Pool(item.name, gpus, enabled if enabled.is_true() else None, fixed)
 
 
 def _same(part: Part, first: str, second: str) -> bool:
     """Whether two numbers are surely equal: the least and the greatest size of a pool."""
     least, most = part.string(first), part.string(second)
     return isinstance(least, Set) and isinstance(most, Set) and least.value == most.value
-
-
-def _is_true(part: Part) -> bool:
-    value = part.boolean()
-    return isinstance(value, Set) and value.value

@@ -180,6 +180,11 @@ class Part:
     def integer(self, *path: str, default: int | None = None, note: str = "") -> Setting[int]:
         return self._read(path, _as_integer, default, note)
 
+    def is_true(self, *path: str) -> bool:
+        """Whether a boolean is surely true."""
+        value = self.boolean(*path)
+        return isinstance(value, Set) and value.value
+
     def boolean(self, *path: str, default: bool | None = None, note: str = "") -> Setting[bool]:
         return self._read(path, _as_boolean, default, note)
 

@@ -95,13 +95,13 @@ class Around:
         if key in facts.MESH_KINDS:
             self._mesh_kinds.append(item)
         for path in facts.NODE_REPAIR.get(key, ()):
-            if self._node_health is None and _is_true(item, path):
+            if self._node_health is None and Part.of(item.node).is_true(*path):
                 self._node_health = Evidence(what, origin)
         for path in facts.AUTOPILOT.get(key, ()):
-            if _is_true(item, path):
+            if Part.of(item.node).is_true(*path):
                 self._fills_requests = Evidence(f"GKE Autopilot ({what})", origin)
         for path in facts.SINGLE_PROCESS_KILL.get(key, ()):
-            if _is_true(item, path):
+            if Part.of(item.node).is_true(*path):
                 self._single_process_kill = Evidence(what, origin)
         if item.is_a("apps", "Deployment", "DaemonSet"):
             self._by_image(item, what)
@@ -241,11 +241,6 @@ class Around:
             for limit in Part.of(item.node).at("spec", "limits").items():
                 if limit.text("type") == "Container":
                     yield LimitDefaults(limit.texts("default"), limit.texts("defaultRequest"), limit.origin)
-
-
-def _is_true(item: KubeObject, path: tuple[str, ...]) -> bool:
-    value = Part.of(item.node).boolean(*path)
-    return isinstance(value, Set) and value.value
 
 
 def _text_in(root: Node, pattern: re.Pattern[str]) -> Scalar | None:

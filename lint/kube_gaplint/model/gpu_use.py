@@ -13,9 +13,9 @@ BOARD = 8
 """Processes on one node by which a launch for GPUs is told from one for CPUs."""
 CPU_OPTIONS = ("no-cuda", "use-cpu", "cpu", "no-gpu", "cpu-only")
 ON_CPU = frozenset({"gloo", "cpu", "mpi", "ccl", "xccl", "false"})
-VISIBLE = ("NVIDIA_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES")
 HIDING = {"NVIDIA_VISIBLE_DEVICES": {"", "void", "none"}, "CUDA_VISIBLE_DEVICES": {"", "-1", "NoDevFiles"}}
 """Values with which NVIDIA's container runtime and CUDA show no device to a program."""
+VISIBLE = tuple(HIDING)
 
 
 def asks_for_none(workload: Workload) -> bool:
