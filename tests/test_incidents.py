@@ -84,3 +84,19 @@ def test_documents() -> None:
         assert document.title
         assert not document.says or document.says.endswith(".")
     assert not set(documents) & set(IDS)
+
+
+def test_vocabularies() -> None:
+    words = incidents.vocabulary()
+    assert list(words) == list(incidents.FACETS)
+    assert words["symptoms"]["hang"] == "processes live, nothing progresses"
+    for facet in incidents.FACETS:
+        assert all(definition and definition[-1] != "." for definition in words[facet].values()), facet
+
+
+def test_ids_in_any_case_and_nearly_right() -> None:
+    assert incidents.incident("il-0125") == incidents.incident("IL-0125")
+    assert incidents.near("IL-125")[0] == "IL-0125"
+    assert incidents.near("metallama3") == ("meta-llama3-405b",)
+    assert incidents.near("nothing-like-it") == ()
+    assert incidents.ids("no_such_pack") == ()

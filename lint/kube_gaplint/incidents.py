@@ -18,7 +18,8 @@ from kube_gaplint.text.compose import compose
 from kube_gaplint.text.nodes import Mapping, Node, Scalar, Sequence
 from kube_gaplint.text.source import Source
 
-_FACETS = ("symptoms", "causes", "components", "factors")
+FACETS = ("symptoms", "causes", "components", "factors")
+"""The fields that hold words of a closed vocabulary."""
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]{0,80}\Z", re.ASCII)
 
 
@@ -70,30 +71,53 @@ class Incident:
 
     def facets(self) -> dict[str, tuple[str, ...]]:
         """The words under which the incident is filed, by facet."""
-        return {name: getattr(self, name) for name in _FACETS}
+        return {name: getattr(self, name) for name in FACETS}
 
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A paper, manual page or source file that a rule cites as the source of a fact."""
+    """A paper, manual page or source file that a rule cites as the source of a fact.
+
+    `verification` says how far it was read: as for incidents, or `unopened`.
+    """
 
     id: str
     title: str
     address: str
+    verification: str = "unopened"
     date: str = ""
     says: str = field(default="", compare=False)
 
 
 def incident(identifier: str, pack: str = BUILTIN_PACK) -> Incident | None:
-    """The incident of this id, or None."""
-    return _read(pack, identifier) if _ID.match(identifier) else None
+    """The incident of this id, in upper or lower case, or None."""
+    if not _ID.match(identifier):
+        return None
+    wanted = identifier.lower()
+    return next((_read(pack, name) for name in ids(pack) if name.lower() == wanted), None)
 
 
 def all_incidents(pack: str = BUILTIN_PACK) -> tuple[Incident, ...]:
     """All incidents of a pack, by id."""
-    names = (entry.name for entry in (resources.files(pack) / "incidents").iterdir())
-    identifiers = sorted(name.removesuffix(".yaml") for name in names if name.endswith(".yaml"))
-    return tuple(found for found in (incident(name, pack) for name in identifiers) if found is not None)
+    return tuple(_read(pack, name) for name in ids(pack))
+
+
+@cache
+def ids(pack: str = BUILTIN_PACK) -> tuple[str, ...]:
+    """The ids of all incidents of a pack, sorted; no file is opened. A pack need not have any."""
+    try:
+        names = [entry.name for entry in (resources.files(pack) / "incidents").iterdir()]
+    except (FileNotFoundError, ModuleNotFoundError):
+        return ()
+    return tuple(sorted(name.removesuffix(".yaml") for name in names if name.endswith(".yaml")))
+
+
+def near(text: str, pack: str = BUILTIN_PACK) -> tuple[str, ...]:
+    """The ids that come close to a text, the closest first."""
+    from difflib import get_close_matches
+
+    by_lower = {name.lower(): name for name in ids(pack)}
+    return tuple(by_lower[found] for found in get_close_matches(text.lower(), by_lower, n=3, cutoff=0.6))
 
 
 def for_rule(code: str, pack: str = BUILTIN_PACK) -> tuple[Incident, ...]:
@@ -128,17 +152,24 @@ def schema(pack: str = BUILTIN_PACK) -> Any:
 
 
 @cache
-def _read(pack: str, identifier: str) -> Incident | None:
-    try:
-        row = data(identifier, pack)
-    except (FileNotFoundError, ModuleNotFoundError):
-        return None
+def vocabulary(pack: str = BUILTIN_PACK) -> dict[str, dict[str, str]]:
+    """The words of each of `FACETS` with their definitions, in the schema's order."""
+    properties = schema(pack)["properties"]
+    return {
+        facet: {choice["const"]: choice["description"] for choice in properties[facet]["items"]["oneOf"]}
+        for facet in FACETS
+    }
+
+
+@cache
+def _read(pack: str, identifier: str) -> Incident:
+    row = data(identifier, pack)
     row["sources"] = tuple((source["title"], source["address"]) for source in row["sources"])
     row["visible"] = tuple(
         Visible(condition["condition"], condition["where"], _words(condition["rules"]))
         for condition in row.get("visible", ())
     )
-    for name in (*_FACETS, "dates", "systems", "not_visible"):
+    for name in (*FACETS, "dates", "systems", "not_visible"):
         row[name] = _words(row.get(name, ()))
     known = {slot.name for slot in fields(Incident)}
     return Incident(**{name: value for name, value in row.items() if name in known})
