@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
-from xml.etree import ElementTree
 
 import junitparser
 import pytest
+from consumers import gitlab_issues, junit_suites, reviewdog_diagnostics
 from hypothesis import given, settings
 from markdown_it import MarkdownIt
 from pydantic_sarif.model import StaticAnalysisResultsFormatSarifVersion210JsonSchema as SarifLog
@@ -124,28 +125,45 @@ def test_repository_path() -> None:
 
 
 def test_gitlab() -> None:
-    issues = json.loads(render("gitlab", sample_report(), OPTIONS))
+    issues = list(gitlab_issues(render("gitlab", sample_report(), OPTIONS)).values())
     assert [issue["severity"] for issue in issues] == ["critical", "major"]
     assert issues[0]["location"] == {"path": "train/train/llama.yaml", "lines": {"begin": 19, "end": 19}}
     assert issues[0]["check_name"] == "gaplint/NCCL001"
     assert issues[0]["description"].startswith("NCCL001 async-error-handling: TORCH_NCCL_ASYNC")
-    assert len({issue["fingerprint"] for issue in issues}) == 2
     assert json.loads(render("gitlab", Report(), OPTIONS)) == []
+
+
+@given(report=reports())
+@settings(max_examples=30, deadline=None)
+def test_gitlab_of_hostile_names(report: Report) -> None:
+    numbered = [replace(item, fingerprint=str(number)) for number, item in enumerate(report.findings)]
+    live = [item for item in numbered if item.suppressed is None]
+    report.findings = numbered
+    assert list(gitlab_issues(render("gitlab", report, PLAIN))) == [item.fingerprint for item in live]
 
 
 def test_rdjson() -> None:
     source = Source("a.yaml", 'k: é訓 "0"\nnext: 1\n')
     report = of(finding(origin(source, '"0"\nnext')), finding(origin(source, "1"), severity=Severity.INFO))
-    data = json.loads(render("rdjson", report, OPTIONS))
-    first, second = data["diagnostics"]
+    shown = render("rdjson", report, OPTIONS)
+    first, second = reviewdog_diagnostics(shown)
     assert first["location"]["range"] == {"start": {"line": 1, "column": 10}, "end": {"line": 2, "column": 5}}
-    assert (data["severity"], second["severity"]) == ("ERROR", "INFO")
+    assert (json.loads(shown)["severity"], second["severity"]) == ("ERROR", "INFO")
     assert first["code"]["value"] == "NCCL001 async-error-handling"
+
+
+@given(report=reports())
+@settings(max_examples=30, deadline=None)
+def test_rdjson_of_hostile_names(report: Report) -> None:
+    live = [item for item in report.findings if item.suppressed is None]
+    assert len(reviewdog_diagnostics(render("rdjson", report, PLAIN))) == len(live)
 
 
 def junit(report: Report, tmp_path: Path) -> Any:
     path = tmp_path / "junit.xml"
-    path.write_text(render("junit", report, OPTIONS), encoding="utf-8")
+    shown = render("junit", report, OPTIONS)
+    junit_suites(shown)
+    path.write_text(shown, encoding="utf-8")
     return junitparser.JUnitXml.fromfile(str(path))
 
 
@@ -168,8 +186,9 @@ def test_junit_of_a_clean_run(tmp_path: Path) -> None:
 @given(report=reports())
 @settings(max_examples=30, deadline=None)
 def test_junit_of_hostile_names(report: Report) -> None:
-    root = ElementTree.fromstring(render("junit", report, PLAIN).encode())
-    assert len(root.findall(".//testcase")) == int(root.attrib["tests"])
+    suites = junit_suites(render("junit", report, PLAIN))
+    expected = len(report.findings) + len(report.errors)
+    assert sum(len(suite.findall("testcase")) for suite in suites) == (expected or 1)
 
 
 def tokens_of(markdown: str) -> list[Any]:

@@ -8,6 +8,7 @@ import unicodedata
 
 import jsonschema
 import pytest
+from consumers import github_annotations, github_commands
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from report_samples import finding, incident
@@ -88,35 +89,16 @@ def test_no_raw_control_characters(name: str, report: Report, width: int, ascii_
         assert shown.isascii()
 
 
-def github_commands(output: str) -> list[tuple[str, dict[str, str], str]]:
-    """Commands as the runner reads them: a line that starts with `::`, or one with `##[` in it."""
-    commands = []
-    for line in re.split(r"\r\n|\r|\n", output):
-        bare = line.lstrip()
-        if bare.startswith("::"):
-            head, _, data = bare[2:].partition("::")
-            name, _, listed = head.partition(" ")
-            properties = dict(pair.split("=", 1) for pair in listed.split(",") if "=" in pair)
-            commands.append((name, properties, data))
-        elif "##[" in line:
-            commands.append(("##", {}, line))
-    return commands
-
-
 @given(report=reports())
 @settings(max_examples=40, deadline=None)
-def test_github_prints_one_command_for_a_finding(report: Report) -> None:
-    output = render("github", report, options())
+def test_github_prints_one_annotation_for_a_finding(report: Report) -> None:
     live = [item for item in report.findings if item.suppressed is None]
-    commands = github_commands(output)
-    assert len(commands) == len(live) == len(output.splitlines())
-    for (name, properties, data), item in zip(commands, live, strict=True):
-        assert name == {"error": "error", "warning": "warning", "info": "notice"}[str(item.severity)]
-        assert set(properties) - {"col", "endColumn"} == {"file", "line", "endLine", "title"}
-        assert properties["line"] == str(item.place.start.line)
-        back = properties["file"].replace("%3A", ":").replace("%2C", ",").replace("%25", "%")
-        assert back == visible(item.place.source.path)
-        assert data
+    annotations = github_annotations(render("github", report, options()))
+    for annotation, item in zip(annotations, live, strict=True):
+        assert annotation.name == {"error": "error", "warning": "warning", "info": "notice"}[str(item.severity)]
+        assert annotation.properties["file"] == visible(item.place.source.path)
+        assert annotation.properties["line"] == str(item.place.start.line)
+        assert annotation.data.split("\n")[0] == visible(item.message)
 
 
 @pytest.mark.parametrize("name", ["full", "concise"])
