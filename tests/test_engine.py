@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import date
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from kube_gaplint.engine import Request, _finding, _fingerprinted, _Found, _merged, lint
 from kube_gaplint.findings import Fix, Gap, SetVariable, Severity

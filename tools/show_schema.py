@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import argparse
 import ast
-import dataclasses
 import inspect
 import json
 import sys
@@ -19,6 +18,9 @@ import typing
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+
+import msgspec
+from msgspec import Struct
 
 from kube_gaplint.report.show import plain, shape
 
@@ -49,7 +51,7 @@ def schema() -> dict[str, Any]:
     classes = [
         one
         for one in vars(shape).values()
-        if isinstance(one, type) and dataclasses.is_dataclass(one) and one is not shape.Shown
+        if isinstance(one, type) and issubclass(one, Struct) and one not in (Struct, shape.Shown)
     ]
     whole = _object(shape.Shown, texts)
     whole["required"] = ["version", "tool", *whole["required"]]
@@ -75,12 +77,12 @@ def schema() -> dict[str, Any]:
 def _object(kind: type, texts: dict[tuple[str, str], str]) -> dict[str, Any]:
     hints = typing.get_type_hints(kind)
     properties = {}
-    for one in dataclasses.fields(kind):
+    for one in msgspec.structs.fields(kind):
         described = texts.get((kind.__name__, one.name))
         form = _form(hints[one.name])
         properties[plain.camel(one.name)] = {"description": described, **form} if described else form
     return {
-        "description": _flat(inspect.getdoc(kind)) if not (kind.__doc__ or "").startswith(f"{kind.__name__}(") else "",
+        "description": _flat(inspect.cleandoc(kind.__doc__ or "")),
         "type": "object",
         "required": list(properties),
         "properties": properties,
@@ -108,7 +110,7 @@ def _form(hint: Any) -> dict[str, Any]:
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
     if hint in _PLAIN:
         return dict(_PLAIN[hint])
-    if isinstance(hint, type) and dataclasses.is_dataclass(hint):
+    if isinstance(hint, type) and issubclass(hint, Struct):
         return {"$ref": f"#/$defs/{hint.__name__}"}
     if origin is typing.Literal:
         return {"enum": list(arguments)}

@@ -13,8 +13,10 @@ import json
 import os
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from kube_gaplint.discover import STDIN, FileId, read_file, within
 from kube_gaplint.findings import Finding, Suppressed
@@ -27,8 +29,7 @@ class BaselineProblem(Exception):
     """The baseline cannot be used. The message says which, why and what to do."""
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Accepted:
+class Accepted(Struct, frozen=True, order=True):
     """Findings that are let go: how many of one fingerprint in one file. `file` starts from the baseline's folder."""
 
     file: str
@@ -38,8 +39,7 @@ class Accepted:
     count: int = 1
 
 
-@dataclass(frozen=True, slots=True)
-class Scope:
+class Scope(Struct, frozen=True):
     """What a run is able to find again: the real paths that it was given, standard input by its name, and its codes."""
 
     roots: tuple[str, ...]
@@ -52,8 +52,7 @@ class Scope:
         return cls(roots, codes, (stdin or STDIN) if "-" in paths else "")
 
 
-@dataclass(frozen=True, slots=True)
-class Baseline:
+class Baseline(Struct, frozen=True):
     """The accepted findings in a file. `path` is as the user gave it, `folder` the real folder that it lies in."""
 
     path: str

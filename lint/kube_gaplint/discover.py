@@ -15,9 +15,10 @@ import stat
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+
+from msgspec import Struct, field
 
 from kube_gaplint import progress
 from kube_gaplint.facts import candidates as facts
@@ -62,8 +63,7 @@ class PathError(Exception):
         self.reason = reason
 
 
-@dataclass(frozen=True, slots=True)
-class FileId:
+class FileId(Struct, frozen=True):
     """Where a file lies.
 
     `shown` is what the user reads, `path` the real absolute path, `root` the folder that references from this file
@@ -94,8 +94,7 @@ class FileId:
         return FileId(shown, real, self.root, given=self.given)
 
 
-@dataclass(slots=True)
-class Candidate:
+class Candidate(Struct):
     """A file that is worth reading.
 
     `data` is there for files that are judged; the others are read when a judged object leads to them, and only
@@ -112,8 +111,7 @@ class Candidate:
     problem: str = ""
 
 
-@dataclass(slots=True)
-class Discovery:
+class Discovery(Struct):
     """What the walk found. `files` counts every file looked at, `skipped` those passed over, by reason.
 
     `charts` are the Helm charts whose templates look relevant: folder as shown, and how many templates.
@@ -477,8 +475,7 @@ def _is_ignored(rules: Sequence[_Ignore], path: str, name: str, *, is_folder: bo
 # The walk
 
 
-@dataclass(slots=True)
-class _Folder:
+class _Folder(Struct):
     """A folder on the walk. `chart` is the Helm chart (as shown) whose templates folder this is or lies in."""
 
     path: str

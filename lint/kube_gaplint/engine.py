@@ -7,9 +7,11 @@ import hashlib
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from kube_gaplint import progress, registry
 from kube_gaplint.findings import Change, FileError, Finding, Fix, Gap, Related, Report, Severity, Summary
@@ -36,8 +38,7 @@ class UsageProblem(Exception):
     """The run itself is wrong: a missing path, an unknown code. The message says what, where and what to do."""
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(Struct, frozen=True):
     """What one run is asked for. `stdin` holds the bytes of standard input where `-` is among the paths."""
 
     paths: tuple[str, ...] = (".",)
@@ -67,8 +68,7 @@ _PROBLEM_CODES = {
 }
 
 
-@dataclass(slots=True)
-class Reading:
+class Reading(Struct):
     """The paths of a request, read and understood."""
 
     discovery: Discovery
@@ -178,8 +178,7 @@ def selected_codes(request: Request) -> frozenset[str]:
         ) from error
 
 
-@dataclass(frozen=True, slots=True)
-class _Found:
+class _Found(Struct, frozen=True):
     """A finding on its way, with the object that it belongs to (for merging) and its semantic detail."""
 
     finding: Finding

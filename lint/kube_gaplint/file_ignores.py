@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from kube_gaplint.findings import Finding, Suppressed
 
@@ -14,8 +15,7 @@ if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
 
 
-@dataclass(frozen=True, slots=True)
-class FileIgnore:
+class FileIgnore(Struct, frozen=True):
     """A pattern as in git-ignore files, the codes that do not count where it matches, and where that is written."""
 
     pattern: str

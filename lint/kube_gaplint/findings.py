@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from kube_gaplint.model.setting import Origin
 from kube_gaplint.model.subject import Subject
@@ -36,8 +38,7 @@ class Severity(enum.IntEnum):
         return cls[text.upper()]
 
 
-@dataclass(frozen=True, slots=True)
-class Related:
+class Related(Struct, frozen=True):
     """A second place that explains a gap, with what it says there."""
 
     origin: Origin
@@ -47,8 +48,7 @@ class Related:
 # Fixes, by meaning. Each names the origin (with its node) that it changes.
 
 
-@dataclass(frozen=True, slots=True)
-class SetVariable:
+class SetVariable(Struct, frozen=True):
     """Set an environment variable: in the container's `env`, or by `export` in a batch script."""
 
     home: Origin
@@ -57,8 +57,7 @@ class SetVariable:
     value: str
 
 
-@dataclass(frozen=True, slots=True)
-class ReplaceValue:
+class ReplaceValue(Struct, frozen=True):
     """Replace a scalar or a word by another text; quoting follows what stands there.
 
     `raw`: in a script, the text is put as it is (a comment, a whole line). `as_text`: the value becomes a string,
@@ -71,8 +70,7 @@ class ReplaceValue:
     as_text: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class SetKey:
+class SetKey(Struct, frozen=True):
     """Set a key below a mapping; missing mappings on the path are made. A value is a scalar or nested data."""
 
     parent: Origin
@@ -80,8 +78,7 @@ class SetKey:
     value: object
 
 
-@dataclass(frozen=True, slots=True)
-class AppendItem:
+class AppendItem(Struct, frozen=True):
     """Add an item at the end of a list below a mapping; a list that is missing is made. Data as for SetKey."""
 
     parent: Origin
@@ -89,31 +86,27 @@ class AppendItem:
     item: object
 
 
-@dataclass(frozen=True, slots=True)
-class RenameKey:
+class RenameKey(Struct, frozen=True):
     """Rename a key (or a variable's name) in place."""
 
     origin: Origin
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class RemoveEntry:
+class RemoveEntry(Struct, frozen=True):
     """Remove a key or list item together with its value."""
 
     origin: Origin
 
 
-@dataclass(frozen=True, slots=True)
-class AddOption:
+class AddOption(Struct, frozen=True):
     """Add options to a command right after its program name."""
 
     origin: Origin
     words: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class AddLine:
+class AddLine(Struct, frozen=True):
     """Add a line to a script before the command at the origin (`before`), or after the #SBATCH block (`header`)."""
 
     origin: Origin
@@ -141,8 +134,7 @@ def put(origin: Origin, parent: Origin, path: tuple[str, ...], value: str) -> Ch
 Change: TypeAlias = SetVariable | ReplaceValue | SetKey | AppendItem | RenameKey | RemoveEntry | AddOption | AddLine
 
 
-@dataclass(frozen=True, slots=True)
-class Fix:
+class Fix(Struct, frozen=True):
     """A fix in one sentence, and the changes that make it. `safe`: behaviour only gains resilience."""
 
     title: str
@@ -164,8 +156,7 @@ def annotate(pod: Unspared, key: str, value: str) -> Fix:
     return Fix(title, (SetKey(pod.origin, ("metadata", "annotations", key), value),), safe=True)
 
 
-@dataclass(frozen=True, slots=True)
-class Gap:
+class Gap(Struct, frozen=True):
     """What a rule found.
 
     `message` names the value and the number that triggered it; `consequence` says what a failure then costs.
@@ -184,8 +175,7 @@ class Gap:
     evidence: tuple[str, ...] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Suppressed:
+class Suppressed(Struct, frozen=True):
     """Why a finding is not counted: the reason given, where, and what says so.
 
     `how`: a comment or annotation in the source, the key `per-file-ignores`, or the baseline.
@@ -197,8 +187,7 @@ class Suppressed:
     how: Literal["source", "configuration", "baseline"] = "source"
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(Struct, frozen=True):
     """One gap at one place, ready to be shown."""
 
     code: str
@@ -213,7 +202,7 @@ class Finding:
     fix: Fix | None
     fingerprint: str
     suppressed: Suppressed | None = None
-    owner: Place | None = field(default=None, compare=False, repr=False)
+    owner: Place | None = None
     """Where the object stands that the finding belongs to: its own place may be in a file that the object refers to."""
 
     @property
@@ -235,16 +224,14 @@ class Finding:
         return replace(self, suppressed=suppressed)
 
 
-@dataclass(frozen=True, slots=True)
-class FileError:
+class FileError(Struct, frozen=True):
     """A file that could not be read."""
 
     path: str
     reason: str
 
 
-@dataclass(slots=True)
-class Summary:
+class Summary(Struct):
     """Counts of one run. `skipped`: what was passed over, by reason. `hidden`: findings below --min-severity.
 
     `accepted` findings are in the baseline, `gone` ones are in it and were not found any more. `elsewhere`: findings
@@ -269,8 +256,7 @@ class Summary:
         self.skipped[reason] = self.skipped.get(reason, 0) + count
 
 
-@dataclass(slots=True)
-class Report:
+class Report(Struct):
     """The outcome of one run, in the order in which it is shown."""
 
     findings: list[Finding] = field(default_factory=list)

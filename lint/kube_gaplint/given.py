@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from kube_gaplint.discover import FileId, boundary_of, kinds_in, names_in, read_file, within
 from kube_gaplint.facts.candidates import YAML_ENDINGS
@@ -32,12 +33,11 @@ _ONLY_BY_NAME = frozenset({"ConfigMap", "Secret"})
 """Kinds that matter to whoever names them, and to nobody else."""
 
 
-@dataclass(slots=True)
-class Given:
+class Given(Struct):
     """Files and folders, by real path."""
 
     paths: frozenset[str]
-    _known: dict[str, bool] = field(default_factory=dict, repr=False)
+    _known: dict[str, bool] = field(default_factory=dict)
 
     @classmethod
     def of(cls, paths: Sequence[str]) -> Given:

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field, fields
 from functools import cache
 from importlib import resources
 from typing import Any
+
+from msgspec import Struct
 
 from kube_gaplint import BUILTIN_PACK
 from kube_gaplint.text.compose import compose
@@ -23,8 +24,7 @@ FACETS = ("symptoms", "causes", "components", "factors")
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]{0,80}\Z", re.ASCII)
 
 
-@dataclass(frozen=True, slots=True)
-class Visible:
+class Visible(Struct, frozen=True):
     """A condition that a manifest or script would have shown, where, and the rules that find it."""
 
     condition: str
@@ -32,8 +32,7 @@ class Visible:
     rules: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Incident:
+class Incident(Struct, frozen=True):
     """One public report. `sources` are pairs of title and address, the best one first.
 
     `symptom` to `lesson` are sentences, empty where the report is silent; `symptoms`, `causes`, `components` and
@@ -74,8 +73,7 @@ class Incident:
         return {name: getattr(self, name) for name in FACETS}
 
 
-@dataclass(frozen=True, slots=True)
-class Document:
+class Document(Struct, frozen=True):
     """A paper, manual page or source file that a rule cites as the source of a fact.
 
     `verification` says how far it was read: as for incidents, or `unopened`.
@@ -86,7 +84,7 @@ class Document:
     address: str
     verification: str = "unopened"
     date: str = ""
-    says: str = field(default="", compare=False)
+    says: str = ""
 
 
 def incident(identifier: str, pack: str = BUILTIN_PACK) -> Incident | None:
@@ -171,7 +169,7 @@ def _read(pack: str, identifier: str) -> Incident:
     )
     for name in (*FACETS, "dates", "systems", "not_visible"):
         row[name] = _words(row.get(name, ()))
-    known = {slot.name for slot in fields(Incident)}
+    known = set(Incident.__struct_fields__)
     return Incident(**{name: value for name, value in row.items() if name in known})
 
 

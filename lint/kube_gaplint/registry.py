@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from functools import cache
+
+from msgspec import Struct
 
 from kube_gaplint import BUILTIN_PACK
 from kube_gaplint.findings import Severity
@@ -18,8 +19,7 @@ from kube_gaplint.meta import META_RULES
 from kube_gaplint.rule import Rule
 
 
-@dataclass(frozen=True, slots=True)
-class RuleInfo:
+class RuleInfo(Struct, frozen=True):
     """A row of the index. `view` is the name of the model class that the rule looks at; empty for meta codes."""
 
     code: str

@@ -13,7 +13,8 @@ import re
 import subprocess
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from kube_gaplint.discover import boundary_of
 from kube_gaplint.findings import Finding
@@ -46,8 +47,7 @@ class RevisionProblem(Exception):
     """git cannot say what has changed. The message says why and what to do."""
 
 
-@dataclass(slots=True)
-class Lines:
+class Lines(Struct):
     """The lines of a file that are new or changed, as ranges in order; with `whole`, all of them.
 
     A deletion counts as a change of the line that it follows.
@@ -69,17 +69,16 @@ class Lines:
         return self.whole or (index >= 0 and self.ends[index] >= first)
 
 
-@dataclass(slots=True)
-class Changed:
+class Changed(Struct):
     """What has changed in some repositories. `note` says what is less exact than it should be, or is empty."""
 
     files: dict[str, Lines] = field(default_factory=dict)
     """By real path."""
     note: str = ""
-    old_text: Callable[[str, Lines], str] = field(default=lambda _path, _lines: "", repr=False)
+    old_text: Callable[[str, Lines], str] = field(default=lambda _path, _lines: "")
     """The text that a file (by real path) had before."""
-    _paths: dict[str, Lines | None] = field(default_factory=dict, repr=False)
-    _old_texts: dict[str, str] = field(default_factory=dict, repr=False)
+    _paths: dict[str, Lines | None] = field(default_factory=dict)
+    _old_texts: dict[str, str] = field(default_factory=dict)
 
     def touches(self, finding: Finding) -> bool:
         """Whether the place of a finding, its object, or a place that explains it has changed."""

@@ -16,8 +16,9 @@ The function's docstring is the rule's page (`gaplint explain CODE`). A rule is 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias, TypeVar
+
+from msgspec import Struct, field
 
 from kube_gaplint.findings import Gap, Severity
 from kube_gaplint.model.profile import Profile
@@ -26,8 +27,7 @@ View = TypeVar("View")
 EvidenceKind: TypeAlias = Literal["direct", "derived", "thin", "facts"]
 
 
-@dataclass(frozen=True, slots=True)
-class Context:
+class Context(Struct, frozen=True):
     """What a rule knows besides its view. `today` is not in it: the same input gives the same output."""
 
     profile: Profile = field(default_factory=Profile)
@@ -36,8 +36,7 @@ class Context:
 Check: TypeAlias = Callable[[Any, Context], Iterator[Gap]]
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(Struct, frozen=True):
     """A rule as declared. `view` is the type of model object that the check is called with."""
 
     code: str

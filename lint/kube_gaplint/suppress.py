@@ -12,10 +12,12 @@ import difflib
 import re
 from bisect import bisect_left
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
 from datetime import date
 from itertools import islice
 from typing import Literal, TypeAlias
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from kube_gaplint.findings import Finding, Gap, Suppressed
 from kube_gaplint.model.setting import Origin
@@ -46,8 +48,7 @@ _MOST_LINES_BETWEEN = 50
 _LINE = re.compile(r"[^\n]*")
 
 
-@dataclass(frozen=True, slots=True)
-class _Line:
+class _Line(Struct, frozen=True):
     """One line of a file; `node` is the text of the value that goes on over it, where one does."""
 
     span: Span
@@ -60,8 +61,7 @@ class _Line:
         return node is not None and node.start <= span.start < self.span.start < span.end
 
 
-@dataclass(frozen=True, slots=True)
-class _Within:
+class _Within(Struct, frozen=True):
     """Everything that begins in a span. `whole_object`: also what is found elsewhere on behalf of the object in it."""
 
     span: Span
@@ -71,8 +71,7 @@ class _Within:
         return self.span.start <= span.start <= self.span.end
 
 
-@dataclass(frozen=True, slots=True)
-class Suppression:
+class Suppression(Struct, frozen=True):
     """One suppression as written: the codes or names, the reason, the last day (or ""), and where it stands.
 
     `covered` tells what it silences in its own file; None stands for the whole file.
@@ -118,8 +117,7 @@ def _same(one: Place, other: Place) -> bool:
     return one.source.path == other.source.path and one.span == other.span
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(Struct, frozen=True):
     """Findings with those silenced marked, and what is wrong with the suppressions, by code."""
 
     findings: list[Finding]
@@ -385,8 +383,7 @@ def wrong_reason(reason: str) -> str:
 # Applying
 
 
-@dataclass(slots=True)
-class _State:
+class _State(Struct):
     """One suppression while findings are compared with it."""
 
     suppression: Suppression

@@ -48,7 +48,7 @@ def test_what_is_shown_is_a_configuration_that_says_the_same(folder: Path, capsy
     text = capsys.readouterr().out
     (folder / "again.yaml").write_text(text)
     again, first = load([], "again.yaml"), load(["."])
-    for name in Config.__dataclass_fields__:
+    for name in Config.__struct_fields__:
         if name not in ("path", "places"):
             assert getattr(again, name) == getattr(first, name), name
     rows = dict(line.split("# ", 1) for line in text.splitlines() if " # .gap" in line)

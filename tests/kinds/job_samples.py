@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TypeVar
 
+from msgspec.structs import replace
 from node_samples import bundle_of
 
 from kube_gaplint.kinds import Model, build

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+
+from msgspec.structs import replace
 
 from kube_gaplint.findings import FileError, Finding, Fix, Related, RenameKey, Report, Severity, Suppressed
 from kube_gaplint.model.setting import Link, Origin, Via

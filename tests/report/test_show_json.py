@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import sys
 from importlib.resources import files
@@ -11,6 +10,7 @@ from typing import Any
 
 import jsonschema
 import pytest
+from msgspec import Struct
 from show_samples import SAMPLES, sample, understood
 
 from kube_gaplint.findings import FileError, Summary
@@ -46,8 +46,8 @@ def test_the_schema_is_the_one_of_the_classes() -> None:
     jsonschema.Draft202012Validator.check_schema(SCHEMA)
     assert show_schema.schema() == SCHEMA, "tools/show_schema.py writes it anew"
     for one in (*vars(shape).values(),):
-        if dataclasses.is_dataclass(one) and isinstance(one, type) and one is not shape.Shown:
-            names = {plain.camel(field.name) for field in dataclasses.fields(one)}
+        if isinstance(one, type) and issubclass(one, Struct) and one not in (Struct, shape.Shown):
+            names = {plain.camel(name) for name in one.__struct_fields__}
             assert set(SCHEMA["$defs"][one.__name__]["properties"]) == names
 
 
@@ -218,8 +218,8 @@ def views_that_rules_use() -> set[str]:
         for name, one in vars(module).items()
         if isinstance(one, type)
         and one.__module__ == module.__name__
-        and dataclasses.is_dataclass(one)
-        and {"subject", "origin"} <= {field.name for field in dataclasses.fields(one)}
+        and issubclass(one, Struct)
+        and {"subject", "origin"} <= set(one.__struct_fields__)
     }
 
 
@@ -239,8 +239,7 @@ def test_a_runtime_is_no_workload_and_a_workload_no_second_object(tmp_path: Path
     assert data_of(sample(tmp_path, "jobset"))["views"] == []
 
 
-@dataclasses.dataclass
-class Novelty:
+class Novelty(Struct):
     subject: Subject
     object_origin: Origin
 

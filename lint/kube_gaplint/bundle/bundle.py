@@ -6,8 +6,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias
+
+from msgspec import Struct, field
 
 from kube_gaplint.bundle.nearness import Distance, distance
 from kube_gaplint.bundle.objects import KubeObject, objects_in
@@ -34,8 +36,7 @@ _MOST_FILES_A_FOLDER = 400
 _MOST_FILES_SEARCHED = 4000
 
 
-@dataclass(slots=True, eq=False)
-class ScriptFile:
+class ScriptFile(Struct, eq=False):
     """A batch script, or another text file that is read as a whole (`slurm.conf`)."""
 
     source: Source
@@ -46,8 +47,7 @@ class ScriptFile:
         return WholeText(self.source)
 
 
-@dataclass(slots=True, eq=False)
-class ConfigMapData:
+class ConfigMapData(Struct, eq=False):
     """What a ConfigMap or a Secret holds. `opaque` are keys whose content is not visible text."""
 
     entries: dict[str, Scalar]
@@ -55,8 +55,7 @@ class ConfigMapData:
     opaque: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
-class Unresolved:
+class Unresolved(Struct, frozen=True):
     """A reference that leads nowhere in the given paths: who refers, to what, where, and why it was not found."""
 
     object: KubeObject | None
@@ -65,8 +64,7 @@ class Unresolved:
     reason: str
 
 
-@dataclass(slots=True, eq=False)
-class Bundle:
+class Bundle(Struct, eq=False, dict=True):
     """All objects of one run.
 
     `objects` holds those of the given paths, as they will be applied (Kustomize builds composed), in a stable order.
@@ -82,20 +80,20 @@ class Bundle:
     limits: Limits = DEFAULT_LIMITS
     builds: list[Build] = field(default_factory=list)
     """The Kustomize builds, each with what it could not see."""
-    _recipe_book: RecipeBook = field(init=False, repr=False)
-    submission_book: SubmissionBook = field(default_factory=SubmissionBook, repr=False)
-    _by_name: dict[tuple[str, str], list[KubeObject]] = field(default_factory=dict, repr=False)
-    _by_kind: dict[str, list[KubeObject]] | None = field(default=None, repr=False)
-    _read: dict[str, Source | None] = field(default_factory=dict, repr=False)
-    _loaded: set[str] = field(default_factory=set, repr=False)
-    _listings: dict[str, list[str]] = field(default_factory=dict, repr=False)
-    _searched: dict[tuple[str, str, str], bool] = field(default_factory=dict, repr=False)
+    submission_book: SubmissionBook = field(default_factory=SubmissionBook)
+    _by_name: dict[tuple[str, str], list[KubeObject]] = field(default_factory=dict)
+    _by_kind: dict[str, list[KubeObject]] | None = field(default=None)
+    _read: dict[str, Source | None] = field(default_factory=dict)
+    _loaded: set[str] = field(default_factory=set)
+    _listings: dict[str, list[str]] = field(default_factory=dict)
+    _searched: dict[tuple[str, str, str], bool] = field(default_factory=dict)
     _files_searched: int = 0
-    _missed: set[tuple[str, int, str]] = field(default_factory=set, repr=False)
-    _open_builds: dict[str, str] = field(default_factory=dict, repr=False)
+    _missed: set[tuple[str, int, str]] = field(default_factory=set)
+    _open_builds: dict[str, str] = field(default_factory=dict)
 
-    def __post_init__(self) -> None:
-        self._recipe_book = RecipeBook(self.source_of, self.files_near)
+    @cached_property
+    def _recipe_book(self) -> RecipeBook:
+        return RecipeBook(self.source_of, self.files_near)
 
     # Objects
 
@@ -363,8 +361,7 @@ def _objects_of(file: FileId, data: bytes, limits: Limits) -> list[KubeObject]:
 # Loading
 
 
-@dataclass(slots=True)
-class Loaded:
+class Loaded(Struct):
     """The outcome of loading. `files` and `documents` count what was parsed; `skipped` adds to the walk's counts."""
 
     bundle: Bundle

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from collections.abc import Sequence as Items
-from dataclasses import dataclass
 from functools import cache
+
+from msgspec import Struct
 
 from kube_gaplint.bundle.openness import OpenMapping, OpenSequence
 from kube_gaplint.facts.kustomize import FieldSpec
@@ -34,8 +35,7 @@ class OverLimit(Unbuildable):
     """The build as a whole grows too large and is given up."""
 
 
-@dataclass(slots=True)
-class Budget:
+class Budget(Struct):
     """How many nodes may still be copied, in one build and in all together. It keeps bases that are taken in again
     and again, and patches that copy their own copies, from growing without end."""
 
@@ -145,8 +145,7 @@ def empty_mapping_like(node: Node) -> Mapping:
     return Mapping(node.source, node.span)
 
 
-@dataclass(frozen=True, slots=True)
-class Leaf:
+class Leaf(Struct, frozen=True):
     """The end of a path: a key of a mapping, or an element of a list."""
 
     parent: Mapping | Sequence

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from kube_gaplint.bundle.editing import Unbuildable, put, text_like
 from kube_gaplint.bundle.resources import Resource
@@ -18,8 +19,7 @@ from kube_gaplint.text.scalar_text import scalar_text
 from kube_gaplint.text.source import Place, Source, Span
 
 
-@dataclass(frozen=True, slots=True)
-class Content:
+class Content(Struct, frozen=True):
     """A file that a generator takes in; `source` is None where it is no text."""
 
     data: bytes
@@ -30,8 +30,7 @@ ReadContent = Callable[[Scalar, str], Content]
 """Reads a file by its path; the scalar is the place that names it. Raises Unbuildable."""
 
 
-@dataclass(frozen=True, slots=True)
-class Pair:
+class Pair(Struct, frozen=True):
     """A key and its value: text with a place, or bytes where it is no text."""
 
     key: Scalar

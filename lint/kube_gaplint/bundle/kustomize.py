@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
 from typing import Protocol
+
+from msgspec import Struct, field
 
 from kube_gaplint.bundle import transformers
 from kube_gaplint.bundle.editing import (
@@ -39,8 +40,7 @@ _COST_OF_INCLUDING = 100
 _MOST_RESOURCES = 5_000
 
 
-@dataclass(frozen=True, slots=True)
-class Note:
+class Note(Struct, frozen=True):
     """Something that a build could not do or see: what was looked for, where, and why it failed."""
 
     what: str
@@ -48,8 +48,7 @@ class Note:
     reason: str
 
 
-@dataclass(slots=True, eq=False)
-class Build:
+class Build(Struct, eq=False):
     """The outcome of one kustomization: its objects, and what was not seen.
 
     `open_because` is not empty where objects may be missing (a base that is not local), so that nothing can be called
@@ -73,8 +72,7 @@ class Files(Protocol):
     def kustomization_in(self, folder: FileId) -> FileId | None: ...
 
 
-@dataclass(slots=True)
-class _Config:
+class _Config(Struct):
     """What `configurations` files add to the transformers; it is handed upwards with the objects."""
 
     referrals: list[Referral] = field(default_factory=list)
@@ -90,8 +88,7 @@ class _Config:
             self.fields.setdefault(key, []).extend(specs)
 
 
-@dataclass(slots=True)
-class _Variable:
+class _Variable(Struct):
     name: str
     entry: Mapping
 

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from kube_gaplint import progress
 from kube_gaplint.bundle.builds import Kustomizations
@@ -29,8 +31,7 @@ if TYPE_CHECKING:
     from kube_gaplint.bundle.kustomize import Build
 
 
-@dataclass(slots=True, eq=False)
-class _Parsed:
+class _Parsed(Struct, eq=False):
     """One parsed YAML file. `order` is its place among the candidates; a file that was only referred to has none."""
 
     file: FileId
@@ -42,8 +43,7 @@ class _Parsed:
     named: bool = False
 
 
-@dataclass(slots=True)
-class _Composed:
+class _Composed(Struct):
     """The objects of one build, with its place in the order of everything."""
 
     order: int

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from kube_gaplint.bundle.embedded import embedded_documents
 from kube_gaplint.discover import FileId
@@ -16,8 +17,7 @@ _DEEPEST_WRAPPING = 8
 _EMPTY_FILE = FileId("")
 
 
-@dataclass(slots=True, eq=False)
-class KubeObject:
+class KubeObject(Struct, eq=False):
     """One Kubernetes object.
 
     `name` is empty where only `generateName` stands; a templated name is kept as written. `namespace` is empty where
@@ -97,8 +97,7 @@ def _scalars(node: Node | None) -> dict[str, Scalar]:
     return {entry.name: entry.value for entry in node if isinstance(entry.value, Scalar)}
 
 
-@dataclass(frozen=True, slots=True)
-class Wrapper:
+class Wrapper(Struct, frozen=True):
     """A kind that carries other objects. In a path `*` stands for every element of a list or value of a mapping.
 
     `as_text`: the path leads to a string of YAML. `transparent`: the wrapper is a mere list, nothing of its own.

@@ -5,15 +5,13 @@ from __future__ import annotations
 from kube_gaplint.text.nodes import Mapping, Sequence
 
 
-class OpenMapping(Mapping):
+class OpenMapping(Mapping, eq=False):
     """A mapping that may have more keys than are seen: a step that is not run may add them."""
 
-    __slots__ = ("open_because",)
-    open_because: str
+    open_because: str = ""
 
 
-class OpenSequence(Sequence):
+class OpenSequence(Sequence, eq=False):
     """A list that may have more elements than are seen."""
 
-    __slots__ = ("open_because",)
-    open_because: str
+    open_because: str = ""

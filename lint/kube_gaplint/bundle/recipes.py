@@ -12,8 +12,9 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import TypeAlias
+
+from msgspec import Struct, field
 
 from kube_gaplint.discover import FileId, read_file, within
 from kube_gaplint.facts.images import is_image_file, parse_reference
@@ -31,16 +32,14 @@ _FILLER = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Recipe:
+class Recipe(Struct, frozen=True, eq=False):
     """A Dockerfile: one object for each file. `files` gives the text of a file of its build context by its path."""
 
     text: PlacedText
     files: Callable[[str], PlacedText | None]
 
 
-@dataclass(slots=True)
-class RecipeBook:
+class RecipeBook(Struct):
     """Finds Dockerfiles; each folder is listed and each file read once.
 
     `source_of` makes a source of a file's bytes, `files_near` gives the look-up of the files beside one.

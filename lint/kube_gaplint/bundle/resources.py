@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from functools import cache
 from typing import NamedTuple
+
+from msgspec import Struct, field
 
 from kube_gaplint.bundle.editing import Unbuildable
 from kube_gaplint.discover import FileId
@@ -28,8 +29,7 @@ class Id(NamedTuple):
     namespace: str
 
 
-@dataclass(slots=True, eq=False)
-class Resource:
+class Resource(Struct, eq=False):
     """An object in a build.
 
     `former` holds the (kind, name, namespace) that it had before each renaming, oldest first. `deleted` marks one that
@@ -118,8 +118,7 @@ def same_ending(one: Sequence[str], two: Sequence[str]) -> bool:
 # Selectors
 
 
-@dataclass(frozen=True, slots=True)
-class Selector:
+class Selector(Struct, frozen=True):
     """A target of a patch or a replacement. Empty parts match everything; the others are anchored patterns."""
 
     group: str = ""

@@ -13,7 +13,8 @@ import contextlib
 import os
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from kube_gaplint.discover import FileId, read_file, within
 from kube_gaplint.text.read import Unreadable, decode
@@ -31,8 +32,7 @@ _WORD = re.compile(r"[^\s'\"`;&|()<>]+")
 _NO_SCRIPT = re.compile(r"--wrap\b|<<")
 
 
-@dataclass(frozen=True, slots=True)
-class Submission:
+class Submission(Struct, frozen=True):
     """One `sbatch` command: its options stand in `text` from `start` to `end`, before the script's name."""
 
     text: PlacedText
@@ -40,8 +40,7 @@ class Submission:
     end: int
 
 
-@dataclass(slots=True)
-class SubmissionBook:
+class SubmissionBook(Struct):
     """Finds submissions; each folder is listed and each file read once."""
 
     _folders: dict[str, list[str]] = field(default_factory=dict)

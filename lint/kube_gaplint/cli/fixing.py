@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import get_args
 
 import click
+from msgspec import Struct
+from msgspec.structs import replace
 
 from kube_gaplint import discover, fix
 from kube_gaplint.cli import console
@@ -24,8 +25,7 @@ from kube_gaplint.suppress import MetaCode, wrong_reason
 from kube_gaplint.text.read import encode_like
 
 
-@dataclass(slots=True)
-class Edits:
+class Edits(Struct):
     """The changes that are to be made, and what is told of them on standard error."""
 
     changes: list[fix.FileChange]

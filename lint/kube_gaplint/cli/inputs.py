@@ -6,11 +6,11 @@ import functools
 import os
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import click
+from msgspec import Struct
 
 from kube_gaplint.cli import console
 from kube_gaplint.cli.app import COMMANDS
@@ -64,8 +64,7 @@ _OPTIONS = (
 )
 
 
-@dataclass(frozen=True)
-class Inputs:
+class Inputs(Struct, frozen=True, dict=True):
     """The values of the options that say what is read."""
 
     paths: tuple[str, ...]

@@ -6,7 +6,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from kube_gaplint.discover import FileId, boundary_of, read_file, within
 
@@ -15,8 +16,7 @@ PYPROJECT = "pyproject.toml"
 _TABLE = b"tool.gaplint"
 
 
-@dataclass(frozen=True, slots=True)
-class ConfigFile:
+class ConfigFile(Struct, frozen=True):
     """A configuration file. `shown` is the path as the user reads it, `folder` the real folder that holds it."""
 
     shown: str

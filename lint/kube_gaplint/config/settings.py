@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct, field
 
 from kube_gaplint import registry
 from kube_gaplint.config import find as finding
@@ -22,8 +23,7 @@ if TYPE_CHECKING:
 RELEASES = ("torch", "nccl", "kubernetes", "trainer", "training_operator")
 
 
-@dataclass(frozen=True, slots=True)
-class Config:
+class Config(Struct, frozen=True):
     """What the configuration says; empty and None where it is silent.
 
     `folder` is the real folder that patterns and paths in it start from. `places` tells where each key stands
@@ -157,7 +157,7 @@ def _places(top: dict[str, Value]) -> Iterator[tuple[str, str]]:
             yield from ((f"{key}.{name}", below.where) for name, below in _entries(value).items())
 
 
-PROFILE_KEYS = tuple(one.name for one in fields(Profile))
+PROFILE_KEYS = Profile.__struct_fields__
 """The keys of a profile, in the order of the design."""
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from kube_gaplint.config.find import ConfigFile, ConfigProblem
 from kube_gaplint.text import nodes
@@ -16,8 +17,7 @@ _DEEPEST = 12
 """Values nested deeper than this are no configuration."""
 
 
-@dataclass(frozen=True, slots=True)
-class Value:
+class Value(Struct, frozen=True):
     """A value as written. `data` is text, number, bool, None, a list of values or values by key.
 
     `where` is `file:line`, that of the key for a value that has one. `text` is a number as it is written: 2.10 is a

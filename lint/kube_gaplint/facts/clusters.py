@@ -5,12 +5,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
 
+from msgspec import Struct
 
-@dataclass(frozen=True, slots=True)
-class Site:
+
+class Site(Struct, frozen=True):
     """One cluster. All of `signs` must match: directive to a pattern of its whole value. `values` are keys of
     slurm.conf in lower case. Keys that are not there are unknown."""
 

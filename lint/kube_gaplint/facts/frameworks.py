@@ -33,8 +33,10 @@ everything that could set the key was seen.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 Unit: TypeAlias = Literal[
     "steps", "epochs", "fraction", "samples", "tokens", "seconds", "minutes", "hours",
@@ -48,8 +50,7 @@ NONE = ("", "none", "null", "~")
 OFF = ("", "none", "null", "~", "0", "-1", "false", "no", "off", "never", "disabled")
 
 
-@dataclass(frozen=True, slots=True)
-class Amount:
+class Amount(Struct, frozen=True):
     """An option that holds an amount. Values in `off` count as if it were not given."""
 
     keys: tuple[str, ...]
@@ -57,8 +58,7 @@ class Amount:
     off: tuple[str, ...] = OFF
 
 
-@dataclass(frozen=True, slots=True)
-class Default:
+class Default(Struct, frozen=True):
     """What holds where no option is given. `unit` is for amounts."""
 
     value: float
@@ -66,8 +66,7 @@ class Default:
     note: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Switch:
+class Switch(Struct, frozen=True):
     """Something that is on or off. `on` and `off` list values of the option; a bare flag is on.
 
     `inverted`: the option switches it off (`--no-save`). `default` None: not known.
@@ -80,8 +79,7 @@ class Switch:
     note: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class PathOf:
+class PathOf(Struct, frozen=True):
     """A path made of the values of keys, joined: an absolute one stands for itself. Each key has a default for where
     it is not given; None: without it there is no path."""
 
@@ -96,8 +94,7 @@ def _path(key: str) -> PathOf:
 Effect: TypeAlias = Literal["off", "epochs", "steps", "best"]
 
 
-@dataclass(frozen=True, slots=True)
-class Strategy:
+class Strategy(Struct, frozen=True):
     """An option that chooses what triggers a save (HF's save_strategy)."""
 
     keys: tuple[str, ...]
@@ -109,8 +106,7 @@ class Strategy:
 ResumeKind: TypeAlias = Literal["switch", "same-path", "always"]
 
 
-@dataclass(frozen=True, slots=True)
-class Resume:
+class Resume(Struct, frozen=True):
     """Whether a restart goes on from the last checkpoint.
 
     "switch": an option asks for it. "same-path": it does where the load path is the save path (Megatron). "always":
@@ -130,8 +126,7 @@ PLAIN_TIMEOUT = "init_process_group(timeout=timedelta(…))"
 """How plain torch is told."""
 
 
-@dataclass(frozen=True, slots=True)
-class Timeout:
+class Timeout(Struct, frozen=True):
     """The process-group timeout. `seconds` is the default; None follows torch's own default."""
 
     amounts: tuple[Amount, ...] = ()
@@ -141,8 +136,7 @@ class Timeout:
     """How a user sets it, as written on the command line, in the configuration or in Python."""
 
 
-@dataclass(frozen=True, slots=True)
-class ConfigSource:
+class ConfigSource(Struct, frozen=True):
     """Where a configuration file is named: by options, or by the first positional with one of these endings.
 
     `name_option` is Hydra's `--config-name`, a name within the folder that the option gives.
@@ -157,8 +151,7 @@ class ConfigSource:
     """Why missing keys are unknown even where no file is named: the recipe holds them in the image."""
 
 
-@dataclass(frozen=True, slots=True)
-class Recognition:
+class Recognition(Struct, frozen=True):
     """What shows that a program is of this framework; each tuple is one sufficient sign.
 
     `options` are sets of options of which all must be given. `scripts` are patterns of base names, `modules` of dotted
@@ -186,8 +179,7 @@ class Recognition:
     """Options of which one must be given beside the sign."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class FrameworkFacts:
+class FrameworkFacts(Struct, frozen=True, eq=False):
     """One framework. `visible` tells whether its own options are all there is (argparse), so that defaults apply; where
     a script of the user's decides (Lightning, plain torch), they apply only to a visible script."""
 
@@ -1095,8 +1087,7 @@ FRAMEWORKS: tuple[FrameworkFacts, ...] = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Conventions:
+class Conventions(Struct, frozen=True):
     """Option names that mean the same in most hand-written training scripts. They are believed where they are given;
     where they are not, nothing is known."""
 

@@ -10,8 +10,9 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TypeAlias
+
+from msgspec import Struct
 
 from kube_gaplint.facts.nccl import same_era
 from kube_gaplint.facts.torch import shipped_nccl
@@ -21,8 +22,7 @@ Month: TypeAlias = tuple[int, int]
 """Year without century, and month, as in the tag `24.05-py3`."""
 
 
-@dataclass(frozen=True, slots=True)
-class Reference:
+class Reference(Struct, frozen=True):
     """An image reference in parts. Registry and digest may be empty; the tag of `name` alone is empty, not `latest`."""
 
     registry: str
@@ -31,8 +31,7 @@ class Reference:
     digest: str
 
 
-@dataclass(frozen=True, slots=True)
-class Contents:
+class Contents(Struct, frozen=True):
     """What an image is known to hold. None: not known; `uses_torch` None: not known whether it holds torch at all.
 
     `note` says by what it is known, and that a release is a pre-release where it is one: NVIDIA builds its monthly
@@ -123,8 +122,7 @@ NGC_MATRIX_SOURCE = (
 NEMO_SOURCE = "https://docs.nvidia.com/nemo-framework/user-guide/24.09/softwarecomponentversions.html"
 
 
-@dataclass(frozen=True, slots=True)
-class Monthly:
+class Monthly(Struct, frozen=True):
     """One monthly image: the torch version as NVIDIA gives it, and where."""
 
     month: Month
@@ -205,8 +203,7 @@ NGC_PYTORCH: tuple[Monthly, ...] = (
 NEMO: tuple[Monthly, ...] = _months(NEMO_SOURCE, ("24.05 24.07", "2.3.0a0"), ("24.09", "2.4.0a0"))
 
 
-@dataclass(frozen=True, slots=True)
-class MonthlyNccl:
+class MonthlyNccl(Struct, frozen=True):
     """NCCL in NVIDIA's framework images of one month: those of one month share it."""
 
     month: Month
@@ -371,8 +368,7 @@ def _no_torch(reference: Reference, what: str) -> Contents:
     return Contents(None, None, False, f"{what} holds no torch")
 
 
-@dataclass(frozen=True, slots=True)
-class Repository:
+class Repository(Struct, frozen=True):
     """Images of one kind. `pattern` matches `registry/repository` at its end (from the start of a path part)."""
 
     pattern: re.Pattern[str]

@@ -7,16 +7,16 @@ options mean for nodes, restarts and rendezvous stands in the module of the same
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Literal
+
+from msgspec import Struct, field
 
 Starts = Literal["script", "command", "self"]
 """What follows the launcher's options: a Python script or module ("script"), any command with its arguments
 ("command"), or nothing: the launcher is the training program itself ("self")."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class LauncherFacts:
+class LauncherFacts(Struct, frozen=True, eq=False):
     """How a launcher is recognised and how its words are read."""
 
     kind: str

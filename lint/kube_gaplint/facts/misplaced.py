@@ -13,17 +13,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from functools import cache
 from typing import TypeAlias
+
+from msgspec import Struct
 
 from kube_gaplint.facts.variables import edit_distance
 
 Release: TypeAlias = tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Stray:
+class Stray(Struct, frozen=True):
     """A field at a place where it does nothing.
 
     Paths are relative to a level (a Job's spec, say); `*` stands for any key, `[]` for any element. `right` is where
@@ -291,8 +291,7 @@ LEVELS: dict[tuple[str, str, str], list[tuple[str, str]]] = {
 _ELEMENT = re.compile(r'\[[^\]"]*\]')
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(Struct, frozen=True):
     """A written field that does nothing: `path` as written, `right` the path where it belongs (empty: none)."""
 
     path: str

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TypeAlias
+
+from msgspec import Struct
 
 Release: TypeAlias = tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class IbTimeout:
+class IbTimeout(Struct, frozen=True):
     """The default of NCCL_IB_TIMEOUT from a release on."""
 
     since: Release
@@ -56,8 +56,7 @@ RAS_SINCE: Release = (2, 24)
 RAS_DEFAULT_ADDRESS = "localhost:28028"
 
 
-@dataclass(frozen=True, slots=True)
-class Token:
+class Token(Struct, frozen=True):
     """A word that NCCL_ALGO or NCCL_PROTO understands (in any case), and the first release that does."""
 
     variable: str

@@ -8,8 +8,9 @@ capacityType), GKE spot VMs (cloud.google.com/gke-spot, gke-preemptible, gke-pro
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 _VALUES = frozenset({"spot", "preemptible", "ec2spot", "spot-vm", "flex-spot"})
 _YES = frozenset({"true", "1", "yes", "", "present"})
@@ -26,8 +27,7 @@ def is_spot(key: str, value: str) -> bool:
     return low in _VALUES or (low in _YES and _WORD.search(key) is not None)
 
 
-@dataclass(frozen=True, slots=True)
-class Notice:
+class Notice(Struct, frozen=True):
     """How long a provider lets pods run after it has said that it takes a node back. `key` is the label's beginning."""
 
     key: str
@@ -56,8 +56,7 @@ def notice(key: str) -> Notice | None:
     return next((row for row in NOTICES if key.startswith(row.key)), None)
 
 
-@dataclass(frozen=True, slots=True)
-class PoolTaint:
+class PoolTaint(Struct, frozen=True):
     """A taint that a provider puts on all nodes with a label, and that no admission tolerates for the pod."""
 
     label: str

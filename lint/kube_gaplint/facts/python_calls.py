@@ -6,14 +6,14 @@ without modules is a method, recognised by its name alone.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
+
+from msgspec import Struct
 
 TimeUnit: TypeAlias = Literal["timedelta", "seconds", "minutes"]
 
 
-@dataclass(frozen=True, slots=True)
-class CallRow:
+class CallRow(Struct, frozen=True):
     """`parameters` names positional arguments in order. `certain`: the name alone is enough where no import is seen."""
 
     key: str

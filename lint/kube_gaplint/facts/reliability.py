@@ -6,7 +6,8 @@ Rates are failures that end a job, per thousand 8-GPU nodes and day. Times are s
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 DAY = 86_400.0
 HOUR = 3_600.0
@@ -18,8 +19,7 @@ FLAT_FACTOR = 4.0
 """The cost around the optimum interval is flat: twice or half of it costs little. Speak only beyond this factor."""
 
 
-@dataclass(frozen=True, slots=True)
-class FailureRate:
+class FailureRate(Struct, frozen=True):
     """A published failure rate. `basis` says whether the figure itself was published or computed from others."""
 
     who: str

@@ -9,8 +9,9 @@ A release is a tuple of numbers, compared with shorter tuples: `release < (2, 2)
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TypeAlias
+
+from msgspec import Struct
 
 Release: TypeAlias = tuple[int, ...]
 
@@ -21,8 +22,7 @@ PROCESS_GROUP_SOURCE = "torch/include/torch/csrc/distributed/c10d/ProcessGroupNC
 CONSTANTS_SOURCE = "torch/distributed/constants.py (default_pg_timeout, default_pg_nccl_timeout)"
 
 
-@dataclass(frozen=True, slots=True)
-class TorchDefaults:
+class TorchDefaults(Struct, frozen=True):
     """Defaults of a bare process (no launcher) from `since` on. None: the release does not have the setting."""
 
     since: Release
@@ -95,8 +95,7 @@ ASYNC_ERROR_HANDLING: dict[int, str] = {
 """Values of (TORCH_)NCCL_ASYNC_ERROR_HANDLING: 2 since 1.13, 3 since 2.1."""
 
 
-@dataclass(frozen=True, slots=True)
-class Names:
+class Names(Struct, frozen=True):
     """One setting of ProcessGroupNCCL and every variable that sets it, strongest first: (name, first, last release).
 
     `last` is the first release that no longer reads the name, or None.
@@ -230,8 +229,7 @@ def blocking_wait_drops_watchdog(release: Release) -> bool | None:
     return None if release >= (2, 3) else False
 
 
-@dataclass(frozen=True, slots=True)
-class ShippedNccl:
+class ShippedNccl(Struct, frozen=True):
     """The NCCL release that the default CUDA wheel of a torch release requires."""
 
     torch: Release

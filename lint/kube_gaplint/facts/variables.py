@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from typing import Literal, TypeAlias, cast
+
+from msgspec import Struct
 
 from kube_gaplint.facts.nccl import IB_TIMEOUT_LIMIT, STRICT_ALGORITHMS_SINCE, TOKENS
 
@@ -42,8 +43,7 @@ Reader: TypeAlias = Literal[
 PROCESS_GROUP_TIMEOUT = "the process group's timeout is an argument"
 
 
-@dataclass(frozen=True, slots=True)
-class Variable:
+class Variable(Struct, frozen=True):
     """One variable. `first` and `last` are releases of its owner: the first that reads it, the last that did."""
 
     name: str
@@ -242,8 +242,7 @@ Trouble: TypeAlias = Literal[
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
+class Reading(Struct, frozen=True):
     """What the reader of a variable makes of a text: `effective` is the value in force ("" where there is none)."""
 
     effective: str

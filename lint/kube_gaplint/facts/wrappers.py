@@ -6,12 +6,12 @@ Systems, conda, uv …). An option that is not in `values` takes no word of its 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
+from msgspec import Struct
 
-@dataclass(frozen=True, slots=True)
-class Wrapper:
+
+class Wrapper(Struct, frozen=True):
     """One program that runs the command in its arguments.
 
     `subcommand`: the words that must follow its name. `values`: options that take the next word. `positionals`: words

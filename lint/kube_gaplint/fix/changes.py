@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Callable
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from kube_gaplint.findings import (
     AddLine,
@@ -55,16 +56,14 @@ def drafts_of(finding: Finding, desk: Desk) -> list[Draft]:
     return drafts
 
 
-@dataclass(slots=True)
-class _Variables:
+class _Variables(Struct):
     """All variables that one finding sets in one place."""
 
     home: Origin
     values: dict[str, str] = field(default_factory=dict)
 
 
-@dataclass(slots=True)
-class _Keys:
+class _Keys(Struct):
     """All keys that one finding sets below one mapping, nested."""
 
     parent: Origin

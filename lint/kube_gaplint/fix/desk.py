@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from kube_gaplint.fix.expected import Expected
 from kube_gaplint.text.comments import comments
@@ -23,8 +24,7 @@ class Refused(Exception):
         self.reason = reason
 
 
-@dataclass(frozen=True, slots=True)
-class Draft:
+class Draft(Struct, frozen=True):
     """The edits of one finding in one file, and what they change in the data of its documents."""
 
     file: OpenFile
@@ -180,8 +180,7 @@ def _moved_end(edits: list[Edit], end: int) -> int:
     return end + sum(len(text) - (last - first) for (first, last), text in edits if last <= end)
 
 
-@dataclass(slots=True)
-class Desk:
+class Desk(Struct):
     """All files that fixes touch."""
 
     files: dict[str, OpenFile] = field(default_factory=dict)

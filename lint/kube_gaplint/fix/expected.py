@@ -7,8 +7,9 @@ copy does. So an edit that touches anything else is found out, whatever the reas
 from __future__ import annotations
 
 from collections.abc import Mapping as Dictionary
-from dataclasses import dataclass, field
 from typing import TypeAlias
+
+from msgspec import Struct, field
 
 from kube_gaplint.text.edit import Edit, apply
 from kube_gaplint.text.nodes import Document, Mapping, Node, Scalar, ScalarValue, Sequence
@@ -16,19 +17,16 @@ from kube_gaplint.text.resolve import resolve_plain
 from kube_gaplint.text.source import Span
 
 
-@dataclass(slots=True, eq=False)
-class _Leaf:
+class _Leaf(Struct, eq=False):
     text: str
     value: ScalarValue
 
 
-@dataclass(slots=True, eq=False)
-class _List:
+class _List(Struct, eq=False):
     items: list[_Data] = field(default_factory=list)
 
 
-@dataclass(slots=True, eq=False)
-class _Map:
+class _Map(Struct, eq=False):
     entries: list[tuple[_Data, _Data]] = field(default_factory=list)
     merged: list[_Data] = field(default_factory=list)
 

@@ -8,8 +8,9 @@ import os
 import re
 import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from kube_gaplint.findings import Finding
 from kube_gaplint.text.read import Unreadable, decode, encode_like
@@ -22,8 +23,7 @@ class Stale(OSError):
     """The file is no longer what was linted."""
 
 
-@dataclass(frozen=True, slots=True)
-class FileChange:
+class FileChange(Struct, frozen=True):
     """A file with all its fixes: the text that it would get, and the findings that these answer."""
 
     source: Source

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import NamedTuple
+
+from msgspec import Struct, field
 
 from kube_gaplint.findings import Finding
 from kube_gaplint.fix.changes import drafts_of
@@ -23,8 +24,7 @@ class Dropped(NamedTuple):
     reason: str
 
 
-@dataclass(slots=True)
-class FixPlan:
+class FixPlan(Struct):
     """The files that change, in the order of the findings, and the fixes that could not be made."""
 
     changes: list[FileChange] = field(default_factory=list)

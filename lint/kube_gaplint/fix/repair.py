@@ -13,9 +13,11 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 from typing import TypeAlias
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from kube_gaplint.findings import Finding, Severity
 from kube_gaplint.fix.files import FileChange
@@ -57,8 +59,7 @@ def _live(findings: Iterable[Finding]) -> list[Finding]:
     return [finding for finding in findings if finding.suppressed is None]
 
 
-@dataclass(slots=True)
-class _Outcome:
+class _Outcome(Struct):
     """What some passes led to."""
 
     findings: list[Finding]

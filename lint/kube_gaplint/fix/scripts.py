@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from kube_gaplint.fix.desk import Draft, OpenFile, Refused
 from kube_gaplint.fix.expected import Expected
@@ -23,8 +24,7 @@ _LINE_END = re.compile(r"[^\r\n]*")
 _ONLY_THIS = re.compile(r"(?:export[ \t]+|#SBATCH[ \t]+)?")
 
 
-@dataclass(frozen=True, slots=True)
-class Script:
+class Script(Struct, frozen=True):
     """A script as it stands in a file now. `scalar` holds it in a manifest; None where the file is the script."""
 
     file: OpenFile

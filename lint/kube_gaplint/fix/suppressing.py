@@ -10,7 +10,9 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from kube_gaplint import suppress
 from kube_gaplint.findings import Finding
@@ -32,8 +34,7 @@ _SHELL_ENDINGS = (".sh", ".sbatch", ".slurm", ".bash")
 _ANNOTATION_PATH = ("metadata", "annotations", suppress.ANNOTATION)
 
 
-@dataclass(slots=True)
-class Suppressing:
+class Suppressing(Struct):
     """The files with their new comments and annotations, and the findings for which there is no place."""
 
     changes: list[FileChange] = field(default_factory=list)
@@ -45,16 +46,14 @@ def add_suppressions(wanted: Collection[str], judge: Judge, reason: str) -> Supp
     return _Suppressor(wanted, judge, reason).run()
 
 
-@dataclass(frozen=True, slots=True)
-class _Spot:
+class _Spot(Struct, frozen=True):
     """A place for a suppression. Findings with the same offset share it; `draft` makes the edit for their codes."""
 
     start: int
     draft: Callable[[set[str]], Draft]
 
 
-@dataclass(slots=True)
-class _Mark:
+class _Mark(Struct):
     """One suppression to be written: for some findings, in one way, at one place."""
 
     file: OpenFile

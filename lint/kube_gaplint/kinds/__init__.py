@@ -7,10 +7,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from importlib import import_module
 from itertools import chain
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from kube_gaplint import progress
 from kube_gaplint.facts.misplaced import is_known
@@ -82,8 +83,7 @@ _RUNTIMES = frozenset({"TrainingRuntime", "ClusterTrainingRuntime"})
 _NOT_SEARCHED = frozenset({"", "apps", "batch"})
 
 
-@dataclass(slots=True)
-class Model:
+class Model(Struct):
     """All views of one run, in the order of the bundle; workloads among them also by themselves."""
 
     views: list[object] = field(default_factory=list)

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from kube_gaplint.bundle.bundle import Bundle
 from kube_gaplint.bundle.objects import KubeObject
@@ -30,8 +31,7 @@ _OS_ACTIVE = {
 _KUBERNETES_ACTIVE = frozenset({"patch", "stable", "rapid", "node-image"})
 
 
-@dataclass(frozen=True, slots=True)
-class _Shape:
+class _Shape(Struct, frozen=True):
     """Where a kind of cluster object keeps its channels, and where its node pools stand."""
 
     os_channel: tuple[str, ...]

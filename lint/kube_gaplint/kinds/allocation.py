@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import TypeAlias
+
+from msgspec import Struct
 
 from kube_gaplint.model.setting import Absent, Origin, Set, Setting, Unknown
 from kube_gaplint.model.slurm import Directive
@@ -23,8 +24,7 @@ _AMD = re.compile(r"mi\d|radeon|gfx", re.IGNORECASE)
 _ARRAY = re.compile(r"(\d+)(?:-(\d+)(?::(\d+))?)?")
 
 
-@dataclass(frozen=True, slots=True)
-class Allocation:
+class Allocation(Struct, frozen=True):
     """Nodes, tasks and accelerators of the job. `hidden`: the script reads its size from Slurm's variables."""
 
     nodes: Setting[int]

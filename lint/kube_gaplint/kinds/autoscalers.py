@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from kube_gaplint.facts import surroundings as facts
 from kube_gaplint.facts.instances import INSTANCE_TYPE_KEYS, machine
@@ -110,8 +111,7 @@ def _pool_of(role: Role) -> str:
     return ""
 
 
-@dataclass(slots=True)
-class Scaling:
+class Scaling(Struct):
     """What a bundle says of autoscalers: the first evidence of each, and pools of providers that keep their size."""
 
     evidence: dict[Autoscaler, Evidence] = field(default_factory=dict)
@@ -140,8 +140,7 @@ class Scaling:
             self.shows("cluster-autoscaler", item, pool.scaled)
 
 
-@dataclass(frozen=True, slots=True)
-class _Pool:
+class _Pool(Struct, frozen=True):
     """A node pool of a provider. `scaled` lets the autoscaler change its size; None where nothing is written."""
 
     name: str

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from kube_gaplint.bundle.bundle import Bundle, ScriptFile
 from kube_gaplint.bundle.objects import KubeObject
@@ -51,8 +53,7 @@ _DECLARED = re.compile(r"(?m)^[ \t]*#[ \t]*gaplint:[ \t]*((?:[\w-]+=[\d.]+[ \t]*
 _SIZE_VARIABLES = re.compile(r"SLURM_(NNODES|JOB_NUM_NODES|JOB_NODELIST|NODELIST|NTASKS|NPROCS)\b")
 
 
-@dataclass(slots=True)
-class BatchScript:
+class BatchScript(Struct):
     """A batch script wherever it stands. `files` gives what it may read by path; `path` is its own, for nearness."""
 
     text: PlacedText

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from kube_gaplint.kinds import cloudinit, eksctl, node_os
 from kube_gaplint.kinds.cloudformation_values import Template
@@ -31,8 +32,7 @@ _JOINS = re.compile(r"/etc/eks/bootstrap\.sh|\bnodeadm\b|node\.eks\.aws/|\bkubea
 _HINTS = "k8s.io/cluster-autoscaler/node-template/"
 
 
-@dataclass(slots=True)
-class _Launch:
+class _Launch(Struct):
     """A launch template or configuration, and the evidence of the groups that start machines from it."""
 
     entry: Entry

@@ -9,7 +9,8 @@ guide, "Intrinsic function reference" and "Parameters" (dynamic references and S
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from kube_gaplint.text.nodes import Entry, Item, Mapping, Node, Scalar, Sequence, mapping, scalar, text_at
 from kube_gaplint.text.templates import placeholder
@@ -30,8 +31,7 @@ def is_template(root: Node | None) -> bool:
     return any((text_at(entry.value, "Type") or "").startswith("AWS::") for entry in resources)
 
 
-@dataclass(slots=True, eq=False)
-class Template:
+class Template(Struct, eq=False):
     """A template. Keys below `Properties` come with a small first letter, as Kubernetes and eksctl write them."""
 
     root: Mapping

@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from kube_gaplint.facts import packages
 from kube_gaplint.kinds.fields import Part
@@ -46,8 +47,7 @@ _BLACKLIST = "unattended-upgrade::package-blacklist"
 _CRON = re.compile(r"\s*(?:@\w+|(?:\S+\s+){5})(?:[\w.-]+\s+)?(.*)")
 
 
-@dataclass(frozen=True, slots=True)
-class _Switch:
+class _Switch(Struct, frozen=True):
     """A mechanism switched on or off. `firm`: it takes the whole mechanism away (a mask, a removed package)."""
 
     topic: str
@@ -56,16 +56,14 @@ class _Switch:
     firm: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class _AptValue:
+class _AptValue(Struct, frozen=True):
     file: str
     key: str
     value: str
     action: UpgradeAction
 
 
-@dataclass(slots=True)
-class Setup:
+class Setup(Struct):
     """What is known of a node's set-up. `opaque_because`: part of it is not seen."""
 
     opaque_because: str = ""

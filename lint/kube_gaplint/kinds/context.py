@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from kube_gaplint.bundle.bundle import Bundle, ConfigMapData
 from kube_gaplint.bundle.objects import KubeObject
@@ -15,8 +16,7 @@ from kube_gaplint.text import nodes
 from kube_gaplint.text.source import Place
 
 
-@dataclass(slots=True)
-class Context:
+class Context(Struct):
     """One object on its way to a workload."""
 
     bundle: Bundle

@@ -25,15 +25,15 @@ _TRUE = frozenset({"true", "True", "TRUE"})
 _FALSE = frozenset({"false", "False", "FALSE"})
 
 
-class BuiltIn(Source):
+class BuiltIn(Source, eq=False):
     """The source of a built-in object, which no file holds: what its nodes say is a default, shown at the reference
     that names the object."""
 
-    __slots__ = ("note",)
+    note: str = ""
 
-    def __init__(self, source: Source, note: str) -> None:
-        super().__init__(source.path, source.text)
-        self.note = note
+    @classmethod
+    def beside(cls, source: Source, note: str) -> BuiltIn:
+        return cls(source.path, source.text, note=note)
 
 
 class Part:

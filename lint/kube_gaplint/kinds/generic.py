@@ -8,7 +8,8 @@ the template itself says is judged.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from kube_gaplint.bundle.bundle import Bundle
 from kube_gaplint.bundle.objects import KubeObject
@@ -39,8 +40,7 @@ NO_WORKLOADS = frozenset({
 })  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class UserKind:
+class UserKind(Struct, frozen=True):
     """A kind of the user's own, from the configuration: where its pod templates stand.
 
     Paths are dotted from the object, with `*` for every element of a list or value of a mapping

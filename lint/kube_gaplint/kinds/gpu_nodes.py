@@ -7,7 +7,8 @@ the strongest restriction of a pool decides what its nodes are.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from kube_gaplint.facts import instances
 from kube_gaplint.facts.instances import Machine
@@ -18,8 +19,7 @@ from kube_gaplint.model.setting import Origin, Set, Setting
 UNKNOWN = CarriesGpus("unknown", "nothing tells whether the nodes carry GPUs")
 
 
-@dataclass(slots=True)
-class Evidence:
+class Evidence(Struct):
     """What was seen of one pool. The first of each sort is kept for the message."""
 
     yes: tuple[str, Origin] | None = None

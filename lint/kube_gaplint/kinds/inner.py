@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import base64
 import binascii
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from kube_gaplint.text.compose import compose
 from kube_gaplint.text.nodes import Mapping, Node, Scalar, Sequence
@@ -17,8 +19,7 @@ from kube_gaplint.text.source import Place, PlacedText, Source, Span
 _MOST_DECODED = 1 << 20
 
 
-@dataclass(frozen=True, slots=True)
-class Slice:
+class Slice(Struct, frozen=True):
     """A part of another text."""
 
     outer: PlacedText
@@ -33,8 +34,7 @@ class Slice:
         return self.outer.place(self.start + start, self.start + end)
 
 
-@dataclass(frozen=True, slots=True)
-class Fixed:
+class Fixed(Struct, frozen=True):
     """A text that was made out of something (base64, `printf`): all of it stands at one place."""
 
     text: str
@@ -44,8 +44,7 @@ class Fixed:
         return self.at
 
 
-@dataclass(frozen=True, slots=True)
-class Nested:
+class Nested(Struct, frozen=True):
     """A text inside a text that was parsed as a source of its own."""
 
     inner: PlacedText
@@ -60,16 +59,15 @@ class Nested:
         return self.outer.place(span.start, span.end)
 
 
-@dataclass(slots=True)
-class InnerYaml:
+class InnerYaml(Struct):
     """YAML inside a text. Its nodes point into the file; `text_of` gives a scalar's text with its places."""
 
     root: Node | None
     broken: str
     """Why it could not be read; empty where it could."""
     outer: PlacedText
-    _spans: dict[int, Span] = field(default_factory=dict, repr=False)
-    _source: Source | None = field(default=None, repr=False)
+    _spans: dict[int, Span] = field(default_factory=dict)
+    _source: Source | None = field(default=None)
 
     def text_of(self, node: Scalar) -> PlacedText:
         span = self._spans.get(id(node))

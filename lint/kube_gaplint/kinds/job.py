@@ -10,7 +10,9 @@ Job's spec (`backoffLimit`).
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from kube_gaplint.bundle.bundle import Bundle
 from kube_gaplint.bundle.objects import KubeObject
@@ -43,8 +45,7 @@ def adapt(item: KubeObject, bundle: Bundle, profile: Profile) -> Iterator[Worklo
 # Jobs
 
 
-@dataclass(frozen=True, slots=True)
-class JobPart:
+class JobPart(Struct, frozen=True):
     """A Job's spec as read, be it an object or a template in another one."""
 
     role: Role

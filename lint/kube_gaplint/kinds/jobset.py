@@ -10,7 +10,9 @@ Job's spec (`backoffLimit`, `completionMode`, `parallelism`). See also `model.re
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from kube_gaplint.bundle.bundle import Bundle
 from kube_gaplint.bundle.objects import KubeObject
@@ -117,8 +119,7 @@ def _texts(part: Part) -> tuple[str, ...]:
     return tuple(text for item in part.items() if (text := item.text()) is not None)
 
 
-@dataclass(frozen=True, slots=True)
-class _Policy:
+class _Policy(Struct, frozen=True):
     """A failurePolicy: what happens after a child Job has failed."""
 
     rules: tuple[JobSetRule, ...]

@@ -10,7 +10,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from kube_gaplint.bundle.bundle import Bundle
 from kube_gaplint.bundle.objects import KubeObject
@@ -29,8 +31,7 @@ RECREATES_FAILED: Release = (1, 7)
 """From this release on failed pods are made again under OnFailure and Always; before, only containers restart."""
 
 
-@dataclass(frozen=True, slots=True)
-class Kind:
+class Kind(Struct, frozen=True):
     """One kind of the operator. `port`: of its rendezvous; `helpers`: replica types that hold no rank."""
 
     replica_specs: str
@@ -234,8 +235,7 @@ def gang_by_policy(run_policy: Part) -> Setting[bool] | None:
 # What the operator puts into the environment
 
 
-@dataclass(frozen=True, slots=True)
-class _Injected:
+class _Injected(Struct, frozen=True):
     """Variables that the operator appends to every container; they win over the manifest's own.
     (pkg/controller.v1/pytorch/envvar.go, elastic.go; tensorflow, xgboost, paddle, jax likewise)"""
 

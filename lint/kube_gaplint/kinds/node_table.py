@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from importlib import import_module
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from kube_gaplint.model.nodes import POOL_LABEL, CarriesGpus, HostAgent, NodeDaemon, NodePool, UpgradeAgent
 from kube_gaplint.model.profile import Profile

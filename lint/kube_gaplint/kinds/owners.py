@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from kube_gaplint.bundle.objects import KubeObject
 from kube_gaplint.facts.owners import outer_tool

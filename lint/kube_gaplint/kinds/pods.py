@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from kube_gaplint.facts import accelerators as devices
 from kube_gaplint.kinds.context import Context
@@ -33,8 +35,7 @@ KUBERNETES = "Kubernetes' default"
 DEFAULT_GRACE = 30.0
 
 
-@dataclass(frozen=True, slots=True)
-class Making:
+class Making(Struct, frozen=True):
     """What a controller does with a pod template before the pod exists.
 
     `restart_policy` replaces the template's (Kubeflow's replica policy); `restart_default` stands in where the
@@ -165,8 +166,7 @@ def _device_claim(name: str, item: Part, context: Context) -> DeviceClaim:
     return DeviceClaim(name, unknown, unknown, item.origin)
 
 
-@dataclass(slots=True)
-class _ContainerReader:
+class _ContainerReader(Struct):
     template: Part
     context: Context
     making: Making

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from itertools import pairwise
+
+from msgspec import Struct
 
 from kube_gaplint.facts import accelerators as devices
 from kube_gaplint.facts import purposes
@@ -25,8 +26,7 @@ _SEPARATORS = re.compile(r"[;&|()\"'`]+")
 _SHELL_NOISE = frozenset({"echo", "printf", "export", "cd", "mkdir", "set", "ls", "cat", "source", ".", "test", "["})
 
 
-@dataclass(frozen=True, slots=True)
-class _Hint:
+class _Hint(Struct, frozen=True):
     """One sign of a purpose.
 
     `strength`: 4 what outdoes a program's name, 3 the program itself, 2 its launcher or framework, 1 an image, 0 a

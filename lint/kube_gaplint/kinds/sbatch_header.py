@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from kube_gaplint.facts import sbatch
 from kube_gaplint.launch.shell_text import HOLE
@@ -30,8 +31,7 @@ INDENTED = "it does not begin in the first column, so it is a plain comment"
 LATER_COMPONENT = "it belongs to a later component of a heterogeneous job"
 
 
-@dataclass(frozen=True, slots=True)
-class _Token:
+class _Token(Struct, frozen=True):
     """One word of a line: its text after quotes and escapes, and where it stands in the script."""
 
     text: str
@@ -39,8 +39,7 @@ class _Token:
     end: int
 
 
-@dataclass(slots=True)
-class Header:
+class Header(Struct):
     """What stands at the top of a batch script. `components`: directives of each part of a heterogeneous job."""
 
     directives: list[Directive] = field(default_factory=list)

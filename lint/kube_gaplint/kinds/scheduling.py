@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from kube_gaplint.kinds.fields import Part
 from kube_gaplint.model.pod import (

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from kube_gaplint.facts import surroundings as facts
 from kube_gaplint.facts.schedulers import POD_GROUP_KEYS
@@ -55,13 +57,11 @@ _CONTROLLER_LABELS: dict[str, tuple[tuple[str, str], ...]] = {
 }  # fmt: skip
 
 
-@dataclass(slots=True)
-class Around:
+class Around(Struct, dict=True):
     """Everything in a bundle that may stand around a workload, looked through once."""
 
     bundle: Bundle
     profile: Profile
-    _autoscalers: Autoscalers = field(init=False)
     _node_health: Evidence | None = None
     _log_shipper: Evidence | None = None
     _fills_requests: Evidence | None = None
@@ -73,9 +73,12 @@ class Around:
 
     def __post_init__(self) -> None:
         self._declared()
-        self._autoscalers = Autoscalers(self.bundle, self.profile)
         for item in self.bundle.objects:
             self._look_at(item)
+
+    @cached_property
+    def _autoscalers(self) -> Autoscalers:
+        return Autoscalers(self.bundle, self.profile)
 
     def _declared(self) -> None:
         if self.profile.node_health or self.profile.supervisor:

@@ -9,7 +9,9 @@ as `jobset.failurePolicy.maxRestarts` …; `runtime`: given, shipped or unseen. 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from kube_gaplint.bundle.bundle import Bundle
 from kube_gaplint.bundle.objects import KubeObject
@@ -34,8 +36,7 @@ TRAINER_CONTAINERS = ("node", "trainer")
 _PORT = "29500"
 
 
-@dataclass(frozen=True, slots=True)
-class _Runtime:
+class _Runtime(Struct, frozen=True):
     """A runtime as found: `state` is given, shipped or unseen."""
 
     root: Part
@@ -93,7 +94,7 @@ def _runtime(reference: Part, context: Context) -> _Runtime:
         link = Link(reference.place, f"runtimeRef {name.value}")
         return _Runtime(Part.of(found.node, (link,)), "given")
     if found is None and cluster_wide and name.value in SHIPPED:
-        source = BuiltIn(reference.place.source, f"the shipped runtime {name.value}")
+        source = BuiltIn.beside(reference.place.source, f"the shipped runtime {name.value}")
         return _Runtime(Part.of(node_of(SHIPPED[name.value], source, reference.place)), "shipped")
     reason = f"the runtime {name.value} is not in the given paths" if found is None else found.reason
     return _Runtime(_empty(reference, context), "unseen", reason)
@@ -102,7 +103,7 @@ def _runtime(reference: Part, context: Context) -> _Runtime:
 def _empty(reference: Part, context: Context) -> Part:
     """What is known of every runtime: one child Job with a trainer."""
     place = reference.place
-    source = BuiltIn(context.object.source, "every training runtime")
+    source = BuiltIn.beside(context.object.source, "every training runtime")
     container = {"name": "node"}
     job = {
         "name": "node",

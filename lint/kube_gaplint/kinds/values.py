@@ -8,7 +8,8 @@ the file belongs to an umbrella chart. Source rows: k8s.md B1 to B3, D.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from kube_gaplint.bundle.bundle import Bundle
 from kube_gaplint.kinds import cloudformation_values, cloudinit, slurm_conf, slurm_sites
@@ -27,8 +28,7 @@ from kube_gaplint.text.source import WholeText
 KIND = "Helm values"
 
 
-@dataclass(frozen=True, slots=True)
-class _Chart:
+class _Chart(Struct, frozen=True):
     """A chart: the keys that tell it (all of `all_of`, and `least` of `some_of`), and what reads its values."""
 
     name: str

@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from kube_gaplint.kinds.fields import Part, before_placeholder
 from kube_gaplint.model.command import Word
@@ -28,8 +30,7 @@ _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z", re.ASCII)
 _LONGEST = 1 << 20
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
+class Piece(Struct, frozen=True):
     """A stretch of a text after expansion: `text[start:end]` of the source gave `value`."""
 
     start: int
@@ -72,8 +73,7 @@ def expand(text: str, lookup: Callable[[str], Setting[str]]) -> list[Piece]:
     return pieces
 
 
-@dataclass(frozen=True, slots=True)
-class Expanded:
+class Expanded(Struct, frozen=True):
     """A text after expansion whose characters still know their places."""
 
     text: str

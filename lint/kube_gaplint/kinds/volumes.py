@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec.structs import replace
 
 from kube_gaplint.kinds.fields import Part
 from kube_gaplint.model.setting import Absent, Link, Origin, Set, Setting, Unknown

@@ -9,7 +9,8 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from kube_gaplint.launch.launchers.base import Files
 from kube_gaplint.launch.shell_text import HOLE
@@ -27,8 +28,7 @@ _SHELL_VARIABLE = re.compile(r"(?<!\\)\$(?:\{|\(|[A-Za-z_])")
 _MAX_DEPTH = 8
 
 
-@dataclass(frozen=True, slots=True)
-class Config:
+class Config(Struct, frozen=True):
     """The keys of one file. Names are normal as option names are: `-` stands for `_`."""
 
     path: str
@@ -104,8 +104,7 @@ def _matching(found: dict[str, Heredoc], path: str) -> Heredoc | None:
     return near[0] if len(near) == 1 else None
 
 
-@dataclass(frozen=True, slots=True)
-class ExpandedText:
+class ExpandedText(Struct, frozen=True):
     """A here-document's text that remembers whether the shell replaces variables in it."""
 
     inner: PlacedText

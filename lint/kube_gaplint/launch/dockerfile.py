@@ -11,7 +11,8 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from kube_gaplint.launch.shell import read_script
 from kube_gaplint.model.command import Command
@@ -26,8 +27,7 @@ _MOST_INSTRUCTIONS = 2_000
 _MOST_STAGES = 50
 
 
-@dataclass(frozen=True, slots=True)
-class Built:
+class Built(Struct, frozen=True):
     """An image as its Dockerfile builds it. `commands` run in order over what `base` holds."""
 
     base: Setting[str]
@@ -35,8 +35,7 @@ class Built:
     files: Callable[[str], PlacedText | None]
 
 
-@dataclass(slots=True)
-class _Stage:
+class _Stage(Struct):
     name: str
     base: Setting[str]
     before: _Stage | None
@@ -144,8 +143,7 @@ def _filled(text: str, arguments: dict[str, str]) -> tuple[str, str]:
     return _VARIABLE.sub(fill, text), missing
 
 
-@dataclass(frozen=True, slots=True)
-class _Joined:
+class _Joined(Struct, frozen=True):
     """A command whose lines were joined: every part of it stands at the whole instruction."""
 
     text: str

@@ -8,7 +8,9 @@ absent only where every place was seen, and only then does a default apply.
 from __future__ import annotations
 
 import posixpath
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from kube_gaplint.facts import torch as torch_facts
 from kube_gaplint.facts.frameworks import (
@@ -38,8 +40,7 @@ _FALSE = frozenset({"", "0", "-1", "false", "no", "off", "none", "null", "~", "n
 _CONFIG_ENDINGS = (".yaml", ".yml", ".json", ".toml", ".gin", ".ini", ".cfg")
 
 
-@dataclass(frozen=True, slots=True)
-class Understood:
+class Understood(Struct, frozen=True):
     """What was understood of one program."""
 
     framework: Framework | None
@@ -109,8 +110,7 @@ def opaque_settings(reason: str, origin: Origin) -> TrainingSettings:
 # -- recognition -----------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class _Seen:
+class _Seen(Struct, frozen=True):
     peeled: Peeled
     options: Options
     script: ScriptFacts | None

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import TypeVar
+
+from msgspec import Struct, field
 
 from kube_gaplint.launch.config_files import Config
 from kube_gaplint.model.environment import Environment
@@ -17,8 +18,7 @@ T = TypeVar("T")
 _CALL = re.compile(r"([\w.]+)\((\w+)\)\Z")
 
 
-@dataclass(frozen=True, slots=True)
-class ScriptFacts:
+class ScriptFacts(Struct, frozen=True):
     """What a visible Python script says, as far as frameworks are concerned."""
 
     origin: Origin
@@ -38,8 +38,7 @@ class ScriptFacts:
     """Why it may do more than is seen: it imports the user's own modules."""
 
 
-@dataclass(frozen=True, slots=True)
-class Lookup:
+class Lookup(Struct, frozen=True):
     """All the places of one program in order of precedence.
 
     `plain_calls` are the calls whose keywords count as options under their plain names. `unseen` says why keys may be

@@ -11,7 +11,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from kube_gaplint.model.command import Word
 from kube_gaplint.model.setting import Origin, Set, Setting, Unknown
@@ -37,8 +39,7 @@ _TAKES_VALUE = re.compile(
 _PROGRAM = re.compile(r"(?:.*/)?(?:[\w.+-]*\.(?:py|pyc|sh|bash|pex)|python[\d.]*|bash|sh|env|exec)\Z")
 
 
-@dataclass(frozen=True, slots=True)
-class OptionSpec:
+class OptionSpec(Struct, frozen=True):
     """How a program reads its words. Names are normal (`Options.normal`): no leading dashes, `-` for `_`."""
 
     flags: frozenset[str] = frozenset()
@@ -107,8 +108,7 @@ def make_spec(
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Parsed:
+class Parsed(Struct, frozen=True):
     """A launcher's own options, and the words from the program on that it starts."""
 
     options: Options

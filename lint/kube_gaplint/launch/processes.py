@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from kube_gaplint.facts import programs
 from kube_gaplint.facts.base_systems import default_shell
@@ -48,8 +50,7 @@ REMOTE = frozenset({"mpirun", "deepspeed", "horovodrun"})
 _SURE, _LIKELY, _SCRIPT, _OPAQUE, _HELPER = 5, 4, 3, 2, 1
 
 
-@dataclass(frozen=True, slots=True)
-class _Candidate:
+class _Candidate(Struct, frozen=True):
     peeled: Peeled
     rank: int
     script: ScriptFacts | None

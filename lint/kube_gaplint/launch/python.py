@@ -8,9 +8,10 @@ or (where the caller gives them) a command-line option or an environment variabl
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from msgspec import Struct, field
 
 from kube_gaplint.facts.python_calls import CALL_NAMES, CALLS, CallRow
 from kube_gaplint.launch.python_values import Duration, Folder, Value, parses_arguments, text_of
@@ -28,24 +29,21 @@ MAX_TEXT = 400_000
 Context: TypeAlias = Literal["always", "conditional", "repeated"]
 
 
-@dataclass(frozen=True, slots=True)
-class Import:
+class Import(Struct, frozen=True):
     """A module or name that is imported, by its full dotted name."""
 
     name: str
     place: Place
 
 
-@dataclass(frozen=True, slots=True)
-class Argument:
+class Argument(Struct, frozen=True):
     """One argument of a call; the place covers the keyword as well."""
 
     value: Setting[Value]
     place: Place
 
 
-@dataclass(frozen=True, slots=True)
-class PythonCall:
+class PythonCall(Struct, frozen=True):
     """A call of a row of `facts.python_calls`. `open_because`: `**…` may hold more arguments."""
 
     key: str
@@ -75,8 +73,7 @@ class PythonCall:
         return _seconds(value, 60.0 if unit == "minutes" else 1.0)
 
 
-@dataclass(frozen=True, slots=True)
-class FileUse:
+class FileUse(Struct, frozen=True):
     """A save or a load. `folder` is the known beginning of the path up to its last slash: files' names often vary."""
 
     call: PythonCall
@@ -88,8 +85,7 @@ class FileUse:
         return self.call.place
 
 
-@dataclass(frozen=True, slots=True)
-class VariableChange:
+class VariableChange(Struct, frozen=True):
     """`os.environ["X"] = v` or `os.environ.setdefault("X", v)`."""
 
     name: str
@@ -99,8 +95,7 @@ class VariableChange:
     place: Place
 
 
-@dataclass(frozen=True, slots=True)
-class SignalHandler:
+class SignalHandler(Struct, frozen=True):
     """`signal.signal(signal.SIGTERM, …)`; `ignored` for SIG_IGN."""
 
     signal: str
@@ -108,8 +103,7 @@ class SignalHandler:
     place: Place
 
 
-@dataclass(frozen=True, slots=True)
-class ProgramOption:
+class ProgramOption(Struct, frozen=True):
     """An option that the program declares (argparse, click): its names, and the default (`Absent`: none)."""
 
     names: tuple[str, ...]
@@ -120,8 +114,7 @@ class ProgramOption:
     place: Place
 
 
-@dataclass(slots=True, eq=False)
-class PythonFacts:
+class PythonFacts(Struct, eq=False):
     """What was found in a program, in the order of the text. `problem` says why parts of it were not understood."""
 
     text: PlacedText

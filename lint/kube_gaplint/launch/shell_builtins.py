@@ -8,8 +8,10 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from kube_gaplint.launch import shell_emit, shell_files
 from kube_gaplint.launch.shell_flow import ASSIGNMENT, CHANGED
@@ -41,8 +43,7 @@ _SIGNALS: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(Struct, frozen=True):
     """A builtin as it is called."""
 
     walker: Walker

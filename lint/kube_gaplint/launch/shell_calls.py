@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, replace
 from typing import Literal
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from kube_gaplint.facts.wrappers import SHELL_VALUES, SHELLS, WRAPPERS, Wrapper
 from kube_gaplint.model.command import Command, Word
@@ -24,8 +26,7 @@ def base_name(word: Word) -> str:
     return text.rsplit("/", 1)[-1] if text else ""
 
 
-@dataclass(frozen=True, slots=True)
-class Peeled:
+class Peeled(Struct, frozen=True):
     """Words after the wrappers in front of them."""
 
     words: tuple[Word, ...]
@@ -148,8 +149,7 @@ def peel_wrappers(command: Command) -> Command:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Invocation:
+class Invocation(Struct, frozen=True):
     """A shell that is started: what it reads, and with which options."""
 
     shell: str

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Iterator
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+
+from msgspec.structs import replace
 
 from kube_gaplint.launch.shell_flow import ASSIGNMENT, CHANGED, Branches, succeeds
 from kube_gaplint.launch.shell_parameters import arguments

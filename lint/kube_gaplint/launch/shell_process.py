@@ -5,8 +5,9 @@ from __future__ import annotations
 import gc
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from typing import Final, Literal, TypeAlias
+
+from msgspec import Struct, field
 
 from kube_gaplint.launch.shell_sinks import Budget
 from kube_gaplint.launch.shell_state import State
@@ -56,8 +57,7 @@ def combined(outer: Certainty, inner: Certainty) -> Certainty:
     return max(outer, inner, key=_ORDER.index)
 
 
-@dataclass(slots=True, eq=False)
-class Shell:
+class Shell(Struct, eq=False):
     """The process. `out` takes every command that it runs, those of nested scripts in their place."""
 
     state: State

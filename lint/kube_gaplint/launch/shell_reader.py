@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import Final
+
+from msgspec import Struct, field
 
 BLANK: Final = re.compile(r"(?:[ \t\r]|\\\r?\n)+")
 """Blanks and line continuations between words."""
@@ -40,8 +41,7 @@ _CASE: Final = re.compile(r"(?:[(;&|\n{]|\b(?:do|then|else|in)\b)[ \t]*(case(?=\
 _MAX_ERRORS: Final = 1000
 
 
-@dataclass(slots=True, eq=False)
-class Reader:
+class Reader(Struct, eq=False):
     """Cuts one text. The ends of quotes and brackets are remembered, so that nesting is scanned once."""
 
     text: str

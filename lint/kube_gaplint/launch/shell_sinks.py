@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final, Protocol
+
+from msgspec import Struct
 
 from kube_gaplint.launch.shell_text import Atom, Cell, Hole, Part, Ref, Run, Value, flatten
 from kube_gaplint.model.setting import Origin, Unknown
@@ -14,8 +15,7 @@ from kube_gaplint.text.source import PlacedText
 _SPACE: Final = re.compile(r"[ \t\n]+")
 
 
-@dataclass(slots=True, eq=False)
-class Budget:
+class Budget(Struct, eq=False):
     """What one reading may still do; all scripts that it comes to share it, so that no script can blow it up."""
 
     commands: int = 20_000

@@ -5,8 +5,10 @@ Changes are journalled, so that a branch can be tried, taken back and merged at 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
 from typing import Final, TypeAlias
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from kube_gaplint.launch.shell_text import Atom, FixedText, Hole, Part, Ref, Run, Value, flatten
 from kube_gaplint.launch.shell_tree import Statement
@@ -15,8 +17,7 @@ from kube_gaplint.model.setting import Absent, Origin, Set, Setting, Unknown
 from kube_gaplint.text.source import Place
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Variable:
+class Variable(Struct, frozen=True, eq=False):
     """A variable: a text, or the elements of an array. Both None: surely unset.
 
     `setting` is what the environment gave, where the script has not touched it.
@@ -44,8 +45,7 @@ class Variable:
         return () if self.value is None else (self.value,)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Body:
+class Body(Struct, frozen=True, eq=False):
     """A function: its body and the text that holds it."""
 
     statement: Statement
@@ -69,8 +69,7 @@ ZERO: Final[Key] = ("state", "zero")
 Changes: TypeAlias = "dict[Key, object]"
 
 
-@dataclass(slots=True, eq=False)
-class State:
+class State(Struct, eq=False):
     """The mutable state of one shell. `environment` is what it was started with."""
 
     environment: Environment

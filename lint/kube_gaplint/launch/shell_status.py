@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
 from typing import Final, Literal, TypeAlias
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from kube_gaplint.facts.shell_names import SUCCEED_ANYWAY
 from kube_gaplint.launch.shell_flow import ASSIGNMENT
@@ -47,8 +49,7 @@ _LONGEST_CODE: Final = 9
 Kind: TypeAlias = Literal["fails", "running", "ends", "lost", "lost-end", "unknown"]
 
 
-@dataclass(frozen=True, slots=True)
-class _Fate:
+class _Fate(Struct, frozen=True):
     """How things stand after a statement that holds the failing command.
 
     "fails": its status is not 0; "running": it is a background job that nobody has waited for yet; "ends": the shell
@@ -124,8 +125,7 @@ def _known(setting: Setting[bool] | None) -> bool | None:
     return setting.value if isinstance(setting, Set) else None
 
 
-@dataclass(frozen=True, slots=True)
-class _Analysis:
+class _Analysis(Struct, frozen=True):
     """One script, and one command in it that fails. `errexit` and `pipefail` are those in force at the command."""
 
     script: Script

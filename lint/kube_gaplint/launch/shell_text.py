@@ -10,8 +10,10 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from kube_gaplint.model.command import Word
 from kube_gaplint.model.setting import Origin, Set, Setting, Unknown
@@ -24,8 +26,7 @@ MAX_SIZE: Final = 1 << 18
 """Characters plus parts that one value may hold; a longer one is unknown."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class FixedText:
+class FixedText(Struct, frozen=True, eq=False):
     """A text that stands at one place as a whole: a value out of YAML whose characters are not mapped."""
 
     text: str
@@ -38,8 +39,7 @@ class FixedText:
         return self.whole
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class SliceText:
+class SliceText(Struct, frozen=True, eq=False):
     """A part of another text, as a text of its own."""
 
     source: PlacedText
@@ -54,8 +54,7 @@ class SliceText:
         return self.source.place(self.start + start, self.start + end)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Run:
+class Run(Struct, frozen=True, eq=False):
     """Known text and where it stands. It maps character by character where both are of one length."""
 
     text: str
@@ -64,8 +63,7 @@ class Run:
     end: int
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Hole:
+class Hole(Struct, frozen=True, eq=False):
     """An unknown part. `many`: it may become any number of words even where it is quoted (`"${ARGS[@]}"`).
 
     `raw` is the text that stands for it where the surrounding text is handed on. `cut_before`/`cut_after` tell that
@@ -86,8 +84,7 @@ class Hole:
         return replace(self, source=source, start=start, end=end)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Ref:
+class Ref(Struct, frozen=True, eq=False):
     """The value of a variable, and where it is used."""
 
     value: Value

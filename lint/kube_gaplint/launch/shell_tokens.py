@@ -11,8 +11,9 @@ Nothing here recurses: nesting is kept on a list.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
+
+from msgspec import Struct
 
 from kube_gaplint.launch.shell_reader import BLANK, DELIMITER, Reader
 
@@ -30,8 +31,7 @@ _OPENERS: Final = frozenset(["if", "then", "elif", "else", "while", "until", "do
 _CLOSERS: Final = frozenset(["fi", "done", "esac", "}"])
 
 
-@dataclass(slots=True, eq=False)
-class Document:
+class Document(Struct, eq=False):
     """The body of a here-document, or of a here-string (`text` is then the word)."""
 
     start: int
@@ -41,8 +41,7 @@ class Document:
     string: bool = False
 
 
-@dataclass(slots=True, eq=False)
-class Token:
+class Token(Struct, eq=False):
     """One token; `start` and `end` are offsets in the text."""
 
     kind: TokenKind

@@ -7,9 +7,10 @@ inside an error are read as commands of the enclosing block, and the error's spa
 from __future__ import annotations
 
 from bisect import bisect_left
-from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+
+from msgspec import Struct, field
 
 from kube_gaplint.launch.shell_reader import Reader
 from kube_gaplint.launch.shell_tokens import Token, skeleton, tokens_of
@@ -22,8 +23,7 @@ MAX_DEPTH: Final = 60
 """Nesting of compound commands that is followed; deeper ones are reported as not understood."""
 
 
-@dataclass(slots=True, eq=False)
-class Simple:
+class Simple(Struct, eq=False):
     """A simple command, `[[ … ]]` or `(( … ))`: its words and redirections in order."""
 
     tokens: list[Token]
@@ -37,8 +37,7 @@ class Simple:
         return self.tokens[-1].end
 
 
-@dataclass(slots=True, eq=False)
-class Pipe:
+class Pipe(Struct, eq=False):
     """Commands joined by `|`."""
 
     start: int
@@ -46,8 +45,7 @@ class Pipe:
     items: list[Statement]
 
 
-@dataclass(slots=True, eq=False)
-class Not:
+class Not(Struct, eq=False):
     """`! command`."""
 
     start: int
@@ -55,8 +53,7 @@ class Not:
     body: Statement
 
 
-@dataclass(slots=True, eq=False)
-class Chain:
+class Chain(Struct, eq=False):
     """Commands joined by `&&` and `||`: the operator stands before each but the first (there it is empty)."""
 
     start: int
@@ -64,8 +61,7 @@ class Chain:
     items: list[tuple[str, Statement]]
 
 
-@dataclass(slots=True, eq=False)
-class Block:
+class Block(Struct, eq=False):
     """Statements in order, each with whether it runs in the background."""
 
     start: int
@@ -73,8 +69,7 @@ class Block:
     items: list[tuple[Statement, bool]] = field(default_factory=list)
 
 
-@dataclass(slots=True, eq=False)
-class Group:
+class Group(Struct, eq=False):
     """`{ … }`, or `( … )` (a subshell)."""
 
     start: int
@@ -83,16 +78,14 @@ class Group:
     subshell: bool
 
 
-@dataclass(slots=True, eq=False)
-class If:
+class If(Struct, eq=False):
     start: int
     end: int
     clauses: list[tuple[Block, Block]]
     otherwise: Block | None
 
 
-@dataclass(slots=True, eq=False)
-class Loop:
+class Loop(Struct, eq=False):
     """`for`, `select`, `while`, `until`, and `for ((…))` (without a variable)."""
 
     start: int
@@ -105,8 +98,7 @@ class Loop:
     body: Block
 
 
-@dataclass(slots=True, eq=False)
-class Case:
+class Case(Struct, eq=False):
     start: int
     end: int
     subject: Token | None
@@ -114,16 +106,14 @@ class Case:
     """Patterns, commands, and what ends them (`;;`, `;&`, `;;&`, or nothing)."""
 
 
-@dataclass(slots=True, eq=False)
-class Function:
+class Function(Struct, eq=False):
     start: int
     end: int
     name: str
     body: Statement
 
 
-@dataclass(slots=True, eq=False)
-class Redirected:
+class Redirected(Struct, eq=False):
     """A compound command with redirections."""
 
     start: int
@@ -143,8 +133,7 @@ def _grammar() -> Parser:
     return Parser(Language(tree_sitter_bash.language()))
 
 
-@dataclass(slots=True, eq=False)
-class Parsed:
+class Parsed(Struct, eq=False):
     """A script's statements, its reader, and the spans that were not understood."""
 
     reader: Reader

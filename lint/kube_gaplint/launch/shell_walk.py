@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Final
+
+from msgspec.structs import replace
 
 from kube_gaplint.facts.shell_names import given_because
 from kube_gaplint.launch import shell_builtins, shell_emit, shell_files, shell_flow, shell_loops
@@ -30,7 +31,6 @@ from kube_gaplint.launch.shell_tree import (
     If,
     Loop,
     Not,
-    Parsed,
     Pipe,
     Redirected,
     Simple,
@@ -52,18 +52,14 @@ Prefix = Mapping[str, tuple[Value, Origin]]
 """Assignments in front of a command: they hold for it alone."""
 
 
-@dataclass(eq=False)
 class Walker:
     """One text in a shell process."""
 
-    shell: Shell
-    script: Script
-    source: PlacedText
-    parsed: Parsed = field(init=False)
-    words: Expander = field(init=False)
-
-    def __post_init__(self) -> None:
-        text = self.source.text
+    def __init__(self, shell: Shell, script: Script, source: PlacedText) -> None:
+        self.shell = shell
+        self.script = script
+        self.source = source
+        text = source.text
         limit: int | None = None
         if len(text) > MAX_TEXT:
             limit = text.rfind("\n", 0, MAX_TEXT) + 1 or MAX_TEXT

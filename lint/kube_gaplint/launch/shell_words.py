@@ -9,8 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Container, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from typing import Final
+
+from msgspec import Struct, field
 
 from kube_gaplint.launch import shell_parameters
 from kube_gaplint.launch.shell_reader import TEMPLATE, Reader
@@ -49,8 +50,7 @@ _NOTHING: Final = TracedText(())
 Substitute = Callable[[int, int, bool], "Value | None"]
 
 
-@dataclass(slots=True, eq=False)
-class Expander:
+class Expander(Struct, eq=False):
     """Expands the words of one text against a state."""
 
     source: PlacedText

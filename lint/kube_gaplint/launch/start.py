@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, replace
 from typing import Final
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from kube_gaplint.launch.shell_calls import Invocation, base_name, invocation, peel_wrappers
 from kube_gaplint.launch.shell_emit import adopt, direct_script, read, readable
@@ -22,8 +24,7 @@ _SCRIPT_NAME: Final = re.compile(r".*\.(?:sh|bash|zsh|ksh)$|(?:.*/)?(?:docker-)?
 MAX_NESTING: Final = 8
 
 
-@dataclass(slots=True, eq=False)
-class Started:
+class Started(Struct, eq=False):
     """What runs. `commands` are in order, those of nested scripts in their place; `scripts` outermost first.
 
     `unknown` is not empty where what starts is not seen: it completes "unknown, because …".

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, TypeAlias
+
+from msgspec import Struct
 
 from kube_gaplint.bundle.recipes import Recipe, Recipes
 from kube_gaplint.facts.images import UNKNOWN, contents, is_image_file, release
@@ -103,8 +104,7 @@ def _changed(held: _Held, changes: Iterable[_Change]) -> _Held:
     return torch, nccl, uses
 
 
-@dataclass(frozen=True, slots=True)
-class _Change:
+class _Change(Struct, frozen=True):
     """What one command does to the installed releases; None: nothing."""
 
     torch: Setting[Release] | None

@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field, replace
 from datetime import date
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from kube_gaplint import baseline, config, discover, engine, fix
 from kube_gaplint.engine import Request
@@ -20,8 +22,7 @@ PROBLEMS = (config.ConfigProblem, engine.UsageProblem, baseline.BaselineProblem)
 """What `judge` and `edit` raise where a run is not possible; the message is for the user."""
 
 
-@dataclass(slots=True)
-class Session:
+class Session(Struct):
     """The open documents by real path, with texts that may not be saved yet."""
 
     texts: dict[str, str] = field(default_factory=dict)

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
+
+from msgspec import Struct, field
 
 from kube_gaplint.model.environment import Environment
 from kube_gaplint.model.setting import Origin, Set, Setting, Unknown
 from kube_gaplint.text.source import Place, PlacedText
 
 
-@dataclass(frozen=True, slots=True)
-class Word:
+class Word(Struct, frozen=True):
     """One argument after expansion.
 
     `pieces` are known text and unknown parts in order, so that `--rdzv-endpoint=${HEAD}:29500` still shows its option
@@ -23,9 +23,18 @@ class Word:
     pieces: tuple[str | Unknown, ...]
     place: Place
     multiple: bool = False
-    placed: PlacedText | None = field(default=None, compare=False, repr=False)
+    placed: PlacedText | None = None
     """For a word out of a manifest: its text with the place of every character, so that it can be read as the script
     of `sh -c`. Unknown `$(VAR)` references stand in it as `${VAR}`."""
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is Word and self._said() == other._said()
+
+    def __hash__(self) -> int:
+        return hash(self._said())
+
+    def _said(self) -> tuple[object, ...]:
+        return self.pieces, self.place, self.multiple
 
     @property
     def known(self) -> str | None:
@@ -76,8 +85,7 @@ class Word:
 Certainty: TypeAlias = Literal["always", "conditional", "repeated", "on-exit", "never-seen"]
 
 
-@dataclass(frozen=True, slots=True)
-class Pipeline:
+class Pipeline(Struct, frozen=True):
     """The place of a command in a pipeline of `length` commands (1: no pipe)."""
 
     index: int = 0
@@ -86,8 +94,7 @@ class Pipeline:
     """Whether `pipefail` is in force; None where the command is not piped."""
 
 
-@dataclass(slots=True, eq=False)
-class Command:
+class Command(Struct, eq=False):
     """One simple command that a script or an exec array runs.
 
     `certainty`: "always" when it runs on every path to the end of the script; "conditional" inside a branch, after
@@ -135,8 +142,7 @@ class Command:
         return [word.known for word in self.words]
 
 
-@dataclass(slots=True, eq=False)
-class Script:
+class Script(Struct, eq=False):
     """A shell script that was read: the text, the shell, and what holds for the whole of it."""
 
     text: PlacedText
@@ -173,8 +179,7 @@ class Script:
 StatusLoss: TypeAlias = Literal["pipe", "fallback", "later", "background", "wait", "branch", "exit"]
 
 
-@dataclass(frozen=True, slots=True)
-class LostStatus:
+class LostStatus(Struct, frozen=True):
     """How the exit status of a failed command gets lost, so that its script ends with 0.
 
     `way`: "pipe" (the status of a pipeline is that of its last command), "fallback" (`|| true`), "later" (commands
@@ -196,8 +201,7 @@ ShellHold: TypeAlias = Literal[
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class ShellInFront:
+class ShellInFront(Struct, frozen=True):
     """A shell that stays between the container's runtime and a program, and hands no SIGTERM on to it.
 
     `why` it does not run the program in its own place: "background", "pipe", "redirected", "fallback" (`|| true`),
@@ -219,8 +223,7 @@ class ShellInFront:
     """`exec` in front of the command is all that it takes: it ends the script, and no trap is set."""
 
 
-@dataclass(frozen=True, slots=True)
-class EndStatus:
+class EndStatus(Struct, frozen=True):
     """The exit status of a container after a command in it has failed.
 
     `code` is what a script ends with instead (`|| exit 138`); None: the command's own status is handed on.
@@ -231,8 +234,7 @@ class EndStatus:
     """The `exit` that gives the code."""
 
 
-@dataclass(slots=True, eq=False)
-class Heredoc:
+class Heredoc(Struct, eq=False):
     """A here-document: its text, and the command that reads it or the file that it is written to."""
 
     text: PlacedText

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from kube_gaplint.facts import data as facts
 from kube_gaplint.facts.storage import CACHE_WORDS, FUSE_DRIVERS, NETWORK_CLIENTS, PARALLEL_FILE_SYSTEMS
@@ -186,8 +187,7 @@ def prefetched(workload: Workload) -> bool:
 # Staging
 
 
-@dataclass(frozen=True, slots=True)
-class Staging:
+class Staging(Struct, frozen=True):
     """A command that copies data from a bucket or a server to a folder, and what that folder lies on."""
 
     title: str

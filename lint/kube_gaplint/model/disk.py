@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from kube_gaplint.facts.resources import SCRATCH_FOLDERS, TRACKERS, WRITTEN_BY_OPTION, WRITTEN_BY_VARIABLE
 from kube_gaplint.model.data import stagings
@@ -13,8 +14,7 @@ from kube_gaplint.model.training import TrainingProcess
 from kube_gaplint.model.workload import Container, Role, Workload
 
 
-@dataclass(frozen=True, slots=True)
-class Write:
+class Write(Struct, frozen=True):
     """A folder that a container's programs fill: what with, where that is said, and on what it lies."""
 
     path: str

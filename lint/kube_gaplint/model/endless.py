@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from kube_gaplint.facts.endless import ALWAYS_TRUE, LONGEST_NAP, serves, serving_image
 from kube_gaplint.model.command import Command
@@ -18,8 +18,7 @@ _NO_CHECK = frozenset({"echo", "printf", "date", "hostname", "true", ":", "sleep
 """What a loop of naps may run beside them: one that also looks at something, again and again, watches it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Endless:
+class Endless(Struct, frozen=True):
     """What keeps a container running until it is stopped, in words, and where it is written."""
 
     what: str

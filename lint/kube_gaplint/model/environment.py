@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from kube_gaplint.model.setting import Absent, Origin, Set, Setting, Unknown
 
 
-@dataclass(frozen=True, slots=True)
-class Environment:
+class Environment(Struct, frozen=True):
     """Variables and, where something unseen may set more of them, the reason.
 
     `home` is where a missing variable would be written (the container, the batch script). `open_because` is empty

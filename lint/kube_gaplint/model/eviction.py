@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from kube_gaplint.facts.surroundings import DRAINED
 from kube_gaplint.model.pod import is_text, open_parts, tolerations
@@ -58,8 +59,7 @@ def _spared(pod: Pod, key: str) -> bool | None:
     return None if isinstance(value, Unknown) or pod.overrides_unknown else False
 
 
-@dataclass(frozen=True, slots=True)
-class Unspared:
+class Unspared(Struct, frozen=True):
     """A pod that an autoscaler may take: where its annotation says so, or where it is missing."""
 
     origin: Origin

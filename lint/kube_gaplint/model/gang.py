@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from kube_gaplint.model.setting import Absent, Origin, Set, Setting
 from kube_gaplint.model.units import as_integer
@@ -13,8 +14,7 @@ KUBEFLOW_MINIMUM = "spec.runPolicy.schedulingPolicy.minAvailable"
 VOLCANO_MINIMUM = "spec.minAvailable"
 
 
-@dataclass(frozen=True, slots=True)
-class GangMinimum:
+class GangMinimum(Struct, frozen=True):
     """A number of pods that a scheduler waits for. `key` is what sets it; `pods` how many of the roles that it covers
     take part in the collective, where that is known."""
 

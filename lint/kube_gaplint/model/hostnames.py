@@ -9,15 +9,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from kube_gaplint.model.rendezvous import holds_all_ranks
 from kube_gaplint.model.setting import Absent, Set, Setting
 from kube_gaplint.model.workload import Role, Workload
 
 
-@dataclass(frozen=True, slots=True)
-class PodNames:
+class PodNames(Struct, frozen=True):
     """The names of one role's pods. `domain`: the part behind the first dot, absent where they have no such name.
 
     `own_domain`: no other object's pods have names in that domain.

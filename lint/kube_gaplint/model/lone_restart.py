@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from kube_gaplint.model.budget import failure_layers, loses_nodes, several_pods
 from kube_gaplint.model.rendezvous import agent_of, meeting, restarts_processes
@@ -14,8 +14,7 @@ _WITHOUT_TORCH_RENDEZVOUS = frozenset({"MPIJob", "XGBoostJob", "RayJob", "RayClu
 """Kinds in which one launcher or driver restarts all ranks, or which bring a rendezvous of another sort."""
 
 
-@dataclass(frozen=True, slots=True)
-class LoneRestart:
+class LoneRestart(Struct, frozen=True):
     """The controller, and a process of the pods that it starts again in vain."""
 
     layer: RestartLayer

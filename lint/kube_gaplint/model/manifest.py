@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from kube_gaplint.model.fields import Fields
 from kube_gaplint.model.setting import Origin
@@ -10,8 +10,7 @@ from kube_gaplint.model.subject import Subject
 from kube_gaplint.model.workload import Workload
 
 
-@dataclass(slots=True, eq=False)
-class Manifest:
+class Manifest(Struct, eq=False):
     """An object that runs training, or that a training job takes its pods from (a training runtime)."""
 
     subject: Subject

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from ipaddress import ip_address
+
+from msgspec import Struct
 
 from kube_gaplint.facts.fabric import is_infiniband
 from kube_gaplint.facts.interfaces import SECONDARY_NETWORKS
@@ -49,8 +50,7 @@ def has_own_dns(pod: Pod) -> bool:
     return isinstance(pod.fields, Fields) and pod.fields.key("dnsConfig") is not None
 
 
-@dataclass(frozen=True, slots=True)
-class Address:
+class Address(Struct, frozen=True):
     """The host where processes are to meet. `given_by`: the variable or option that names it."""
 
     host: str

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from msgspec import Struct, field
 
 from kube_gaplint.model.setting import Absent, Origin, Set, Setting, Unknown
 from kube_gaplint.model.subject import Subject
@@ -16,8 +17,7 @@ if TYPE_CHECKING:
 Answer: TypeAlias = Literal["yes", "no", "unknown"]
 
 
-@dataclass(frozen=True, slots=True)
-class CarriesGpus:
+class CarriesGpus(Struct, frozen=True):
     """Whether nodes of a pool carry GPUs, and by what this is known (instance types, labels, taints, accelerators)."""
 
     answer: Answer
@@ -27,8 +27,7 @@ class CarriesGpus:
     """It covers every node of the cluster: GPU nodes too, if the cluster has any."""
 
 
-@dataclass(frozen=True, slots=True)
-class NodeImage:
+class NodeImage(Struct, frozen=True):
     """One term that chooses a machine image.
 
     `form`: alias, id, name, ssm, tags, family, release … `floats`: whether the image behind it changes without an
@@ -43,8 +42,7 @@ class NodeImage:
     """Another pool of the same node class comes first and carries the term already: it is reported there."""
 
 
-@dataclass(frozen=True, slots=True)
-class Budget:
+class Budget(Struct, frozen=True):
     """A disruption budget of a Karpenter pool: how many nodes may go at once, for which reasons and when.
 
     `reasons` is empty where it covers all of them (`Underutilized`, `Empty`, `Drifted`). A budget with a `schedule`
@@ -73,8 +71,7 @@ class Budget:
         return isinstance(self.nodes, Set) and self.nodes.value.strip() in {"0", "0%"}
 
 
-@dataclass(frozen=True, slots=True)
-class Taint:
+class Taint(Struct, frozen=True):
     """A taint that the nodes of a pool have for good. An empty value is one that is not written."""
 
     key: str
@@ -83,8 +80,7 @@ class Taint:
     origin: Origin
 
 
-@dataclass(slots=True, eq=False)
-class NodePool:
+class NodePool(Struct, eq=False):
     """A group of like nodes: Karpenter NodePool with its node class, eksctl node group, GKE node pool …"""
 
     subject: Subject
@@ -175,8 +171,7 @@ UpgradeKind: TypeAlias = Literal[
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class UpgradeAction:
+class UpgradeAction(Struct, frozen=True):
     """Something in a node's configuration that upgrades it, or keeps it from being upgraded."""
 
     kind: UpgradeKind
@@ -189,8 +184,7 @@ class UpgradeAction:
     """It runs again and again on a living node, not only at its first boot."""
 
 
-@dataclass(slots=True, eq=False)
-class NodeBootstrap:
+class NodeBootstrap(Struct, eq=False):
     """How a node's operating system is set up: cloud-init, kubeadm commands, MachineConfig, kOps, host DaemonSets."""
 
     subject: Subject
@@ -212,8 +206,7 @@ AgentKind: TypeAlias = Literal[
 ]  # fmt: skip
 
 
-@dataclass(slots=True, eq=False)
-class UpgradeAgent:
+class UpgradeAgent(Struct, eq=False):
     """Something that upgrades, reboots or replaces nodes by itself: GKE auto-upgrade, a Plan, kured …
 
     It is a danger to a run where `active` is set to True and no restraint is in force.
@@ -244,8 +237,7 @@ class UpgradeAgent:
         return self.object_at or self.origin
 
 
-@dataclass(slots=True, eq=False)
-class DriverUpgrade:
+class DriverUpgrade(Struct, eq=False):
     """How an operator upgrades the kernel drivers of GPU nodes: ClusterPolicy, NVIDIADriver, NicClusterPolicy.
 
     Defaults are applied; they differ: the GPU Operator's Helm chart and NVIDIADriver upgrade by themselves,
@@ -277,8 +269,7 @@ class DriverUpgrade:
 DaemonRole: TypeAlias = Literal["cni", "gpu-driver", "device-plugin", "network-driver", "storage", "node-agent"]
 
 
-@dataclass(slots=True, eq=False)
-class NodeDaemon:
+class NodeDaemon(Struct, eq=False):
     """A DaemonSet that running jobs depend on: the network, the driver, the device plugin."""
 
     subject: Subject
@@ -307,8 +298,7 @@ class NodeDaemon:
         return "@" not in image.value and image.value.rpartition("/")[2].partition(":")[2] in ("", "latest")
 
 
-@dataclass(frozen=True, slots=True)
-class HostAction:
+class HostAction(Struct, frozen=True):
     """A command that changes a host under its running containers."""
 
     kind: Literal["daemon-reload", "runtime-restart", "kubelet-restart", "driver-reload", "reboot"]
@@ -317,8 +307,7 @@ class HostAction:
     origin: Origin
 
 
-@dataclass(slots=True, eq=False)
-class HostAgent:
+class HostAgent(Struct, eq=False):
     """A DaemonSet, Pod or Job whose containers run commands in the host's own namespaces."""
 
     subject: Subject
@@ -340,8 +329,7 @@ class HostAgent:
         return isinstance(self.cdi, Unknown) or (isinstance(self.cdi, Set) and self.cdi.value)
 
 
-@dataclass(slots=True, eq=False)
-class Webhook:
+class Webhook(Struct, eq=False):
     """One webhook of an admission configuration, with the API server's defaults applied."""
 
     subject: Subject
@@ -356,6 +344,8 @@ class Webhook:
     namespace_selector: Setting[str]
     """In words; `Absent` where it covers every namespace."""
     object_selector: Setting[str]
+    replicas: Setting[int]
+    """Replicas of the Deployment behind it; `Unknown` where that is not in the given paths."""
     excludes_system_only: bool = False
     """Its selector only leaves out system namespaces, so training namespaces are covered."""
     match_conditions: bool = False
@@ -363,8 +353,6 @@ class Webhook:
     """Its configuration also admits custom resources of its own: it came with an operator that the jobs need anyway."""
     object_at: Origin | None = None
     """The configuration that holds it."""
-    replicas: Setting[int] = field(kw_only=True)
-    """Replicas of the Deployment behind it; `Unknown` where that is not in the given paths."""
 
     @property
     def object_origin(self) -> Origin:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from kube_gaplint.model.profile import Profile
 from kube_gaplint.model.setting import Set, Setting, known
@@ -15,8 +15,7 @@ SMOKE_SAMPLES = 2_000
 """Runs over a training set that was cut down to so many samples are smoke tests too."""
 
 
-@dataclass(frozen=True, slots=True)
-class Pace:
+class Pace(Struct, frozen=True):
     """What is known of the speed and length of one run; None where it is not known."""
 
     total: Quantity | None

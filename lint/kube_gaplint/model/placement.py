@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from kube_gaplint.facts.placement import Notice, is_spot, notice
 from kube_gaplint.model.pod import affinity, spread
@@ -11,8 +12,7 @@ from kube_gaplint.model.setting import Origin, Set
 from kube_gaplint.model.workload import Pod, Role
 
 
-@dataclass(frozen=True, slots=True)
-class SpotChoice:
+class SpotChoice(Struct, frozen=True):
     """What sends a pod to spot or preemptible nodes: the key of a node label, and where it stands."""
 
     key: str

@@ -24,8 +24,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
+
+from msgspec import Struct, field
 
 from kube_gaplint.model.setting import Absent, Origin, Set, Setting
 from kube_gaplint.model.units import duration_seconds
@@ -37,8 +38,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class Toleration:
+class Toleration(Struct, frozen=True):
     """`operator` is Equal by default; an absent key with Exists tolerates everything; an absent effect means all.
 
     `seconds`: how long a NoExecute taint is tolerated; absent for ever.
@@ -52,8 +52,7 @@ class Toleration:
     origin: Origin
 
 
-@dataclass(frozen=True, slots=True)
-class NodeTerm:
+class NodeTerm(Struct, frozen=True):
     """One expression of node affinity. `required`: the scheduler must keep it."""
 
     key: str
@@ -63,8 +62,7 @@ class NodeTerm:
     origin: Origin
 
 
-@dataclass(frozen=True, slots=True)
-class PodTerm:
+class PodTerm(Struct, frozen=True):
     """One term of pod affinity (`anti`: anti-affinity)."""
 
     topology_key: str
@@ -74,8 +72,7 @@ class PodTerm:
     origin: Origin
 
 
-@dataclass(frozen=True, slots=True)
-class Affinity:
+class Affinity(Struct, frozen=True):
     """Affinity of a pod. `open_because`: a template expression may hold more terms."""
 
     nodes: tuple[NodeTerm, ...] = ()
@@ -83,8 +80,7 @@ class Affinity:
     open_because: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Security:
+class Security(Struct, frozen=True):
     """A security context. `added`: capabilities by name, without `CAP_`."""
 
     run_as_user: Setting[int]
@@ -106,8 +102,7 @@ class Security:
         return False
 
 
-@dataclass(frozen=True, slots=True)
-class Spread:
+class Spread(Struct, frozen=True):
     """A topology spread constraint."""
 
     topology_key: str
@@ -116,8 +111,7 @@ class Spread:
     origin: Origin
 
 
-@dataclass(frozen=True, slots=True)
-class DeviceClaim:
+class DeviceClaim(Struct, frozen=True):
     """A claim of dynamic resource allocation. `device_class` is known where the claim's template is in the paths."""
 
     name: str
@@ -130,8 +124,7 @@ ProbeKind: TypeAlias = Literal["liveness", "readiness", "startup"]
 Action: TypeAlias = Literal["exec", "http", "tcp", "grpc", "sleep", "unknown"]
 
 
-@dataclass(frozen=True, slots=True)
-class Probe:
+class Probe(Struct, frozen=True):
     """A probe with the kubelet's defaults applied; times are seconds."""
 
     kind: ProbeKind
@@ -146,8 +139,7 @@ class Probe:
     origin: Origin
 
 
-@dataclass(frozen=True, slots=True)
-class Hook:
+class Hook(Struct, frozen=True):
     """A lifecycle hook. `sleep`: seconds of the sleep action; `command`: of the exec action, scripts unread."""
 
     action: Action
@@ -156,8 +148,7 @@ class Hook:
     origin: Origin
 
 
-@dataclass(frozen=True, slots=True)
-class Port:
+class Port(Struct, frozen=True):
     """A container port. `host`: the node's port, absent where none is taken."""
 
     container: Setting[int]
@@ -165,8 +156,7 @@ class Port:
     origin: Origin
 
 
-@dataclass(frozen=True, slots=True)
-class Surplus:
+class Surplus(Struct, frozen=True):
     """A list or mapping of a pod that may hold more than is seen."""
 
     reasons: Mapping[str, str] = field(default_factory=dict)

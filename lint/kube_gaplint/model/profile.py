@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from kube_gaplint.model.training import Release
 
 
-@dataclass(frozen=True, slots=True)
-class Profile:
+class Profile(Struct, frozen=True):
     """The `profile` section of the configuration; None and empty mean "not declared".
 
     Times are seconds, `run_days` days. `failures_per_1000_node_days` is the rate of failures that end a job, per

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from kube_gaplint.facts.instances import GPUS_OF_A_BOARD, WHOLE_BY_PRODUCT, devices_of
 from kube_gaplint.facts.resources import AUTOPILOT_CLASSES, COMPUTE_CLASS, CPUS_OF_A_GPU
@@ -62,8 +62,7 @@ def _on_autopilot(pod: Pod) -> bool:
     return isinstance(chosen, Set) and chosen.value.lower() in AUTOPILOT_CLASSES
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
+class Asked(Struct, frozen=True):
     """A container with GPUs, and which of memory, CPU and ephemeral storage it surely asks for not."""
 
     role: Role

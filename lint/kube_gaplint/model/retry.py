@@ -11,8 +11,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
+
+from msgspec import Struct
 
 from kube_gaplint.facts.retry import DISRUPTION
 from kube_gaplint.model.setting import Absent, Origin, Set, Setting
@@ -28,8 +29,7 @@ CRASH = 1
 """The exit code of torchrun, and of Python after an uncaught CUDA or NCCL error."""
 
 
-@dataclass(frozen=True, slots=True)
-class PodFailureRule:
+class PodFailureRule(Struct, frozen=True):
     """A rule of a Job's podFailurePolicy. `exit_operator` is empty and `conditions` holds types, or the reverse."""
 
     action: Setting[str]
@@ -39,8 +39,7 @@ class PodFailureRule:
     origin: Origin
 
 
-@dataclass(frozen=True, slots=True)
-class JobSetRule:
+class JobSetRule(Struct, frozen=True):
     """A rule of a JobSet's failurePolicy. Empty `reasons` and `targets` match every failure of every child."""
 
     name: str
@@ -58,8 +57,7 @@ class JobSetRule:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class LifecyclePolicy:
+class LifecyclePolicy(Struct, frozen=True):
     """A policy of a Volcano Job or task: what is done on which events. `events` is empty for one by exit code."""
 
     events: tuple[str, ...]

@@ -10,8 +10,9 @@ A rule may speak of a missing value only when its absence is proven. So a value 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Generic, Literal, TypeAlias, TypeVar
+
+from msgspec import Struct
 
 from kube_gaplint.text.nodes import Node
 from kube_gaplint.text.source import Place
@@ -22,16 +23,14 @@ U = TypeVar("U")
 Via: TypeAlias = Literal["written", "default", "injected", "derived"]
 
 
-@dataclass(frozen=True, slots=True)
-class Link:
+class Link(Struct, frozen=True):
     """One step of the way to a value: the place that refers to it, and what kind of reference it is."""
 
     place: Place
     note: str
 
 
-@dataclass(frozen=True, slots=True)
-class Origin:
+class Origin(Struct, frozen=True):
     """Where a value comes from.
 
     `place` is where it stands, or for a default or an absence the object or container that would carry it. `via`
@@ -45,32 +44,45 @@ class Origin:
     via: Via = "written"
     note: str = ""
     chain: tuple[Link, ...] = ()
-    node: Node | None = field(default=None, compare=False, repr=False)
+    node: Node | None = None
 
     @property
     def written(self) -> bool:
         return self.via == "written"
 
+    def __eq__(self, other: object) -> bool:
+        return type(other) is Origin and self._said() == other._said()
 
-@dataclass(frozen=True, slots=True)
-class Set(Generic[T]):
+    def __hash__(self) -> int:
+        return hash(self._said())
+
+    def _said(self) -> tuple[object, ...]:
+        """What makes two origins the same; the node is a means of fixes."""
+        return self.place, self.via, self.note, self.chain
+
+
+class Set(Struct, Generic[T], frozen=True):
     """The setting has this value."""
 
     value: T
     origin: Origin
-    rope: object = field(default=None, compare=False, repr=False)
+    rope: object = None
     """For an exported shell variable: where each of its characters was written; see `Unknown.rope`."""
 
+    def __eq__(self, other: object) -> bool:
+        return type(other) is Set and self.value == other.value and self.origin == other.origin
 
-@dataclass(frozen=True, slots=True)
-class Absent:
+    def __hash__(self) -> int:
+        return hash((self.value, self.origin))
+
+
+class Absent(Struct, frozen=True):
     """The setting is surely not there."""
 
     origin: Origin
 
 
-@dataclass(frozen=True, slots=True)
-class Unknown:
+class Unknown(Struct, frozen=True):
     """The setting cannot be seen; `reason` completes the sentence "unknown, because …"."""
 
     reason: str
@@ -79,9 +91,18 @@ class Unknown:
     """For a text: what is known of its beginning (`/ckpt/` of `/ckpt/$RUN`)."""
     choices: tuple[str, ...] = ()
     """For a text: everything that it may be, where all of that is seen (a variable that is set in one branch)."""
-    rope: object = field(default=None, compare=False, repr=False)
+    rope: object = None
     """For an exported variable: the shell's own record of its known and unknown parts, so that a shell started inside
     (`bash -c '$LAUNCHER $CMD'`) still sees the known ones. It means nothing to anybody else."""
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is Unknown and self._said() == other._said()
+
+    def __hash__(self) -> int:
+        return hash(self._said())
+
+    def _said(self) -> tuple[object, ...]:
+        return self.reason, self.origin, self.prefix, self.choices
 
 
 Setting: TypeAlias = Set[T] | Absent | Unknown

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from kube_gaplint.model.command import Command, Script
 from kube_gaplint.model.setting import Absent, Origin, Set, Setting, Unknown
@@ -29,8 +30,7 @@ def name_holds(pattern: str, letters: str) -> bool:
     return "\\" not in pattern and any(found in letters for found in _SYMBOL.findall(pattern))
 
 
-@dataclass(frozen=True, slots=True)
-class Directive:
+class Directive(Struct, frozen=True):
     """One option of an `#SBATCH` line, by its long name (`nodes`, `gres`, `kill-on-bad-exit`)."""
 
     name: str
@@ -48,8 +48,7 @@ class Directive:
     """A plain comment that looks like a directive: a blank before `SBATCH`, or before the `#`."""
 
 
-@dataclass(slots=True, eq=False)
-class Step:
+class Step(Struct, eq=False):
     """One `srun` of a batch script. Option values are effective: flag, then environment, then the allocation."""
 
     command: Command
@@ -77,8 +76,7 @@ class Step:
         return not isinstance(self.nodes, Set) or self.nodes.value > 1
 
 
-@dataclass(slots=True, eq=False)
-class SlurmConf:
+class SlurmConf(Struct, eq=False):
     """slurm.conf, whole or as a fragment. Keys are lower case; the last occurrence wins.
 
     Of a row of nodes `gres` is kept besides the row's own key.
@@ -110,8 +108,7 @@ class SlurmConf:
         return self.whole and not self.writer and "nodename" in self.values and not any(map(self.values.get, named))
 
 
-@dataclass(slots=True, eq=False)
-class Batch:
+class Batch(Struct, eq=False):
     """A batch script: the view of rules on Slurm."""
 
     subject: Subject
@@ -120,18 +117,18 @@ class Batch:
     directives: tuple[Directive, ...]
     header: Place
     """The #SBATCH block, where a missing directive would be added."""
+    requeue: Setting[bool]
+    """Whether Slurm puts the job back into the queue after a node failure or preemption: the directive, then
+    JobRequeue of `conf`, then Slurm's default (true, `via` default)."""
+    continuation: Setting[str]
+    """How the job is started again after a crash of its own program, in words: a job array, a dependency chain, a
+    resubmission, `scontrol requeue`, HyperPod's auto-resume, RequeueExit. `Absent`: not at all."""
+    open_mode: Setting[str]
+    """`append` or `truncate`: the directive, then JobFileAppend of `conf`, then Slurm's default (truncate)."""
     steps: list[Step] = field(default_factory=list)
     conf: SlurmConf | None = None
     """The slurm.conf found in the given paths, if exactly one can apply."""
     workload: Workload | None = None
-    requeue: Setting[bool] = field(kw_only=True)
-    """Whether Slurm puts the job back into the queue after a node failure or preemption: the directive, then
-    JobRequeue of `conf`, then Slurm's default (true, `via` default)."""
-    continuation: Setting[str] = field(kw_only=True)
-    """How the job is started again after a crash of its own program, in words: a job array, a dependency chain, a
-    resubmission, `scontrol requeue`, HyperPod's auto-resume, RequeueExit. `Absent`: not at all."""
-    open_mode: Setting[str] = field(kw_only=True)
-    """`append` or `truncate`: the directive, then JobFileAppend of `conf`, then Slurm's default (truncate)."""
     requeues_itself: Origin | None = None
     """Where the script puts its own job back into the queue (`scontrol requeue`); None where it does not."""
 
@@ -192,8 +189,7 @@ class Batch:
         return None
 
 
-@dataclass(slots=True, eq=False)
-class SlurmNodeSet:
+class SlurmNodeSet(Struct, eq=False):
     """Slurm's compute nodes as pods: Slinky's or Soperator's NodeSet, with their defaults applied."""
 
     subject: Subject
@@ -215,8 +211,7 @@ class SlurmNodeSet:
         return self.origin
 
 
-@dataclass(slots=True, eq=False)
-class HealthCheck:
+class HealthCheck(Struct, eq=False):
     """A check of Slurm's nodes that an operator runs: Soperator's ActiveCheck."""
 
     subject: Subject

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from kube_gaplint.facts.data import DATA_REPOSITORY
 from kube_gaplint.facts.installs import (
@@ -66,8 +67,7 @@ def guarded_by_rank(command: Command) -> bool:
     return command.certainty == "conditional" and _RANK.search(command.condition) is not None
 
 
-@dataclass(frozen=True, slots=True)
-class Fetch:
+class Fetch(Struct, frozen=True):
     """A command that installs something from a network."""
 
     installer: Installer

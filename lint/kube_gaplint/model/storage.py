@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 from kube_gaplint.facts.storage import COPYING_PROGRAMS, DELETING_PROGRAMS, NODE_LOCAL_FOLDERS, SPECIAL_FOLDERS
 from kube_gaplint.model.setting import Absent, Set, Setting, Unknown
@@ -54,8 +55,7 @@ def durable_mounts(container: Container, pod: Pod) -> Iterator[tuple[str, Volume
             yield mount.path.value, volume
 
 
-@dataclass(frozen=True, slots=True)
-class Kept:
+class Kept(Struct, frozen=True):
     """Whether what is written to a path outlives the pod. `where` says on what it lies, for people."""
 
     state: Literal["lost", "kept", "unknown"]

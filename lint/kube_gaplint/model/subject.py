@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 
-@dataclass(frozen=True, slots=True)
-class Subject:
+class Subject(Struct, frozen=True):
     """The object that a finding belongs to. `kind` is `sbatch` for a batch script, `file` for a file as such.
 
     `name` is the object's name, or what stands for it (a job name); empty where nothing names it.

@@ -6,8 +6,9 @@ Only evidence that stands in the paths counts: an autoscaler that nobody wrote d
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from msgspec import Struct, field
 
 from kube_gaplint.model.setting import Absent, Origin, Setting
 
@@ -17,8 +18,7 @@ if TYPE_CHECKING:
 Autoscaler: TypeAlias = Literal["karpenter", "cluster-autoscaler"]
 
 
-@dataclass(frozen=True, slots=True)
-class Evidence:
+class Evidence(Struct, frozen=True):
     """Something that shows a fact: what it is, in words, and where it stands (None: the profile says so)."""
 
     what: str
@@ -27,8 +27,7 @@ class Evidence:
     """The only cloud whose nodes it can be about (aws, gcp, azure …); empty where it may be any."""
 
 
-@dataclass(frozen=True, slots=True)
-class DisruptionBudget:
+class DisruptionBudget(Struct, frozen=True):
     """A PodDisruptionBudget that selects pods of the workload. Amounts as written: a number or a percentage."""
 
     name: str
@@ -38,8 +37,7 @@ class DisruptionBudget:
     origin: Origin
 
 
-@dataclass(frozen=True, slots=True)
-class Priority:
+class Priority(Struct, frozen=True):
     """The PriorityClass of a role's pods. `value` and the rest are unknown where the class is not in the paths."""
 
     role: str
@@ -50,8 +48,7 @@ class Priority:
     """Where the class is referred to."""
 
 
-@dataclass(frozen=True, slots=True)
-class NetworkService:
+class NetworkService(Struct, frozen=True):
     """A Service that selects pods of the workload."""
 
     name: str
@@ -62,8 +59,7 @@ class NetworkService:
     origin: Origin
 
 
-@dataclass(frozen=True, slots=True)
-class LimitDefaults:
+class LimitDefaults(Struct, frozen=True):
     """A LimitRange of the workload's namespace: defaults for containers by resource."""
 
     defaults: Mapping[str, Setting[str]]
@@ -71,8 +67,7 @@ class LimitDefaults:
     origin: Origin
 
 
-@dataclass(frozen=True, slots=True)
-class PodGroup:
+class PodGroup(Struct, frozen=True):
     """A PodGroup object that pods of the workload name. `least`: how many pods start together or not at all."""
 
     name: str
@@ -81,8 +76,7 @@ class PodGroup:
     origin: Origin
 
 
-@dataclass(frozen=True, slots=True)
-class Surroundings:
+class Surroundings(Struct, frozen=True):
     """What stands around one workload. Empty fields: the paths say nothing of it."""
 
     autoscalers: Mapping[Autoscaler, Evidence] = field(default_factory=dict)

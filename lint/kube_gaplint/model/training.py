@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from msgspec import Struct, field
 
 from kube_gaplint.facts.fabric import (
     OTHER_FABRIC_RESOURCES,
@@ -32,8 +33,7 @@ BARE_LAUNCHERS = frozenset({"srun", "mpirun", "python"})
 Unit: TypeAlias = Literal["steps", "epochs", "fraction", "samples", "tokens", "seconds", "minutes", "hours"]
 
 
-@dataclass(frozen=True, slots=True)
-class Quantity:
+class Quantity(Struct, frozen=True):
     """An amount of training with its unit. `fraction` is of the whole run, from 0 to 1."""
 
     amount: float
@@ -51,8 +51,7 @@ class Quantity:
         return f"{amount} {unit}"
 
 
-@dataclass(frozen=True, slots=True)
-class OptionValue:
+class OptionValue(Struct, frozen=True):
     """One occurrence of an option: `--save-interval 500`, `trainer.max_steps=10`, a bare flag."""
 
     name: str
@@ -64,8 +63,7 @@ class OptionValue:
     bare: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
+class Options(Struct, frozen=True, eq=False):
     """Parsed arguments of a launcher or a program. Names compare with `-` and `_` alike; the last occurrence wins.
 
     `open_because`: words of unknown content may hold more options, so that a missing one is unknown.
@@ -75,7 +73,7 @@ class Options:
     positionals: tuple[Word, ...]
     home: Origin
     open_because: str = ""
-    _last: dict[str, int] = field(default_factory=dict, compare=False, repr=False)
+    _last: dict[str, int] = field(default_factory=dict)
     """The last occurrence of each normal name, filled by the first look-up."""
 
     @staticmethod
@@ -110,8 +108,7 @@ class Options:
         return None if self.open_because else False
 
 
-@dataclass(slots=True, eq=False)
-class Launcher:
+class Launcher(Struct, eq=False):
     """One layer between the container's command and the training program: torchrun, srun, mpirun, deepspeed …
 
     Settings that the launcher does not have are `Absent`. Defaults are applied (`origin.via == "default"`), so a
@@ -139,8 +136,7 @@ class Launcher:
     async-error default)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Framework:
+class Framework(Struct, frozen=True):
     """The recognised training framework. `name` is its key in `facts.frameworks` (`megatron`, `hf-trainer` …)."""
 
     name: str
@@ -156,8 +152,7 @@ class Framework:
     """It switches NCCL's asynchronous error handling on by itself."""
 
 
-@dataclass(slots=True, eq=False)
-class TrainingSettings:
+class TrainingSettings(Struct, eq=False):
     """Framework-independent settings of a training program, read from flags, overrides, config files and Python.
 
     Defaults of the recognised framework are applied (`origin.via == "default"`). For a program whose framework or
@@ -193,8 +188,7 @@ class TrainingSettings:
     """Other options that rules ask for by canonical key (tensor-parallel, data-workers, …); see facts.frameworks."""
 
 
-@dataclass(slots=True, eq=False)
-class TrainingProcess:
+class TrainingProcess(Struct, eq=False):
     """A training program as it starts in one role: the view that rules on NCCL and checkpoints speak of."""
 
     workload: Workload
@@ -214,6 +208,7 @@ class TrainingProcess:
     torch: Setting[Release]
     nccl: Setting[Release]
     uses_torch: Setting[bool]
+    origin: Origin
     opaque_because: str = ""
     """Not empty where the program's text and options do not tell what it does (a wrapper, a binary)."""
     torch_is_early: bool = False
@@ -228,7 +223,6 @@ class TrainingProcess:
     shell's place or a trap tells it, and where that is not known."""
     end_status: EndStatus | None = None
     """With which status its container ends when it fails; None where that status is lost, or where it is not known."""
-    origin: Origin = field(kw_only=True)
 
     @property
     def subject(self) -> Subject:

@@ -7,7 +7,8 @@ They stand in a container's `env`, in a ConfigMap that it takes them from, in an
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from kube_gaplint.model.environment import Environment
 from kube_gaplint.model.setting import Absent, Origin, Set, Setting
@@ -16,8 +17,7 @@ from kube_gaplint.model.workload import Container, Workload
 from kube_gaplint.text.source import Place
 
 
-@dataclass(frozen=True, slots=True)
-class GivenVariable:
+class GivenVariable(Struct, frozen=True):
     """One variable at one place. `value` is unknown where only the name is seen."""
 
     name: str

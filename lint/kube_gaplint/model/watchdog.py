@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from kube_gaplint.facts import progress
 from kube_gaplint.facts.torch import defaults, names_read
@@ -24,8 +25,7 @@ ASYNC = "TORCH_NCCL_ASYNC_ERROR_HANDLING"
 BLOCKING = "TORCH_NCCL_BLOCKING_WAIT"
 
 
-@dataclass(frozen=True, slots=True)
-class Switch:
+class Switch(Struct, frozen=True):
     """A variable of torch under the name that is in force; of a variable that is not set, the name to set."""
 
     name: str

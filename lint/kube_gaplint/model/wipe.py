@@ -5,7 +5,8 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from kube_gaplint.facts.storage import NODE_LOCAL_FOLDERS
 from kube_gaplint.model.command import Command, Word
@@ -21,8 +22,7 @@ _CONDITIONS = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Wipe:
+class Wipe(Struct, frozen=True):
     """A folder that a command deletes, as a whole (`all_of_it`) or by a pattern; `title` is the command."""
 
     title: str

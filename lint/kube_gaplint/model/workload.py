@@ -7,8 +7,9 @@ merged, operators' own injections are added. `origin.via` tells where a value co
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
+
+from msgspec import Struct, field
 
 from kube_gaplint.model.command import Command, Script
 from kube_gaplint.model.environment import Environment
@@ -23,16 +24,14 @@ Purpose: TypeAlias = Literal[
 ]  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Classified:
+class Classified(Struct, frozen=True):
     """What a workload is for, and by what it was recognised (shown by `gaplint show`)."""
 
     purpose: Purpose
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class Mount:
+class Mount(Struct, frozen=True):
     """A volume mounted into a container."""
 
     path: Setting[str]
@@ -48,8 +47,7 @@ VolumeKind: TypeAlias = Literal[
 ]  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Backing:
+class Backing(Struct, frozen=True):
     """How a volume is mounted. `driver`: a CSI driver, the provisioner of a class, or `nfs` for the kernel's client."""
 
     driver: str
@@ -58,8 +56,7 @@ class Backing:
     origin: Origin
 
 
-@dataclass(frozen=True, slots=True)
-class Volume:
+class Volume(Struct, frozen=True):
     """A volume of a pod. `source` is the claim, ConfigMap, host path, CSI driver … that it stands on."""
 
     name: str
@@ -82,8 +79,7 @@ class Volume:
     """What mounts it, where that is seen: the volume itself, or the claim's PersistentVolume or StorageClass."""
 
 
-@dataclass(frozen=True, slots=True)
-class Accelerators:
+class Accelerators(Struct, frozen=True):
     """Accelerators of one container (or pod): resource name (`nvidia.com/gpu`) and count.
 
     `vendor`: nvidia, amd, intel, habana, neuron, tpu, ascend, or "" where unknown. `partial`: MIG slices, shared or
@@ -97,8 +93,7 @@ class Accelerators:
     partial: bool = False
 
 
-@dataclass(slots=True, eq=False)
-class Container:
+class Container(Struct, eq=False):
     """A container with everything that runs in it. For a batch script: the allocation's node environment."""
 
     name: str
@@ -143,8 +138,7 @@ class Container:
         return Set(total, self.accelerators[0].origin)
 
 
-@dataclass(slots=True, eq=False)
-class Pod:
+class Pod(Struct, eq=False):
     """A pod template as the controller makes it."""
 
     origin: Origin
@@ -181,8 +175,7 @@ class Pod:
         return Set(sum(count.value for count in found), found[0].origin)
 
 
-@dataclass(slots=True, eq=False)
-class Role:
+class Role(Struct, eq=False):
     """A group of like pods: Master, Worker, launcher, head, a Volcano task, the nodes of a batch job."""
 
     name: str
@@ -202,8 +195,7 @@ class Role:
 Scope: TypeAlias = Literal["container", "pod", "role", "workload", "process"]
 
 
-@dataclass(frozen=True, slots=True)
-class RestartLayer:
+class RestartLayer(Struct, frozen=True):
     """One controller that starts something again after a failure, outermost first in `Workload.restarts`.
 
     `scope` is what it restarts at once; `budget` how often (`Absent`: never; a very large number: no bound).
@@ -229,8 +221,7 @@ UNBOUNDED = 2**31 - 1
 """A restart budget without bound."""
 
 
-@dataclass(slots=True, eq=False)
-class Workload:
+class Workload(Struct, eq=False):
     """One training job, or what looks like one."""
 
     subject: Subject

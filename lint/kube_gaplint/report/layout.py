@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from kube_gaplint.findings import Severity
 
@@ -91,8 +92,7 @@ def table(rows: Iterable[tuple[str, ...]], *, gap: int = 2, right: frozenset[int
     return lines
 
 
-@dataclass(frozen=True, slots=True)
-class Palette:
+class Palette(Struct, frozen=True):
     """The colours of a report; none where `on` is false."""
 
     on: bool = False
@@ -122,8 +122,7 @@ class Palette:
         return self._in({Severity.ERROR: "1;31", Severity.WARNING: "1;33", Severity.INFO: "1;36"}[severity], text)
 
 
-@dataclass(frozen=True, slots=True)
-class Glyphs:
+class Glyphs(Struct, frozen=True):
     """The characters that draw frames and marks."""
 
     rule: str

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
+
+from msgspec import Struct
 
 from kube_gaplint.findings import Finding, Severity
 from kube_gaplint.text.source import Place
@@ -43,8 +44,7 @@ def no_edits(_finding: Finding) -> tuple[tuple[Place, str], ...]:
     return ()
 
 
-@dataclass(frozen=True, slots=True)
-class RenderOptions:
+class RenderOptions(Struct, frozen=True):
     """How a report is to look.
 
     `width` is in columns. `ascii_only`: the output's encoding has no box characters. `statistics` adds counts by rule

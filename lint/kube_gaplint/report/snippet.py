@@ -7,7 +7,8 @@ same in YAML and in scripts), and under each span its underline and label.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from kube_gaplint.findings import Finding, Severity
 from kube_gaplint.report.escape import LOG_COMMAND, visible
@@ -25,8 +26,7 @@ _LINE_CHARACTERS = 1500
 _TAB = "    "
 
 
-@dataclass(frozen=True, slots=True)
-class Mark:
+class Mark(Struct, frozen=True):
     """A span to underline, and what is said of it."""
 
     place: Place
@@ -34,8 +34,7 @@ class Mark:
     primary: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Look:
+class Look(Struct, frozen=True):
     """How snippets are drawn."""
 
     width: int
@@ -180,8 +179,7 @@ def _depth(text: str) -> int:
     return 2 * (len(text) - len(bare)) + bare.startswith("- ")
 
 
-@dataclass(frozen=True, slots=True)
-class _Line:
+class _Line(Struct, frozen=True):
     """A source line as it is displayed: one cell a character. `skipped` characters before the cells are left out."""
 
     cells: list[str]

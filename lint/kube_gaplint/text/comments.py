@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from kube_gaplint.text.nodes import Document, Mapping, Node, Scalar, Sequence
 from kube_gaplint.text.source import Place, Source, Span, line_start_before
@@ -18,8 +19,7 @@ _MOST = 100_000
 _LINE_END = re.compile(r"[\r\n]|\Z")
 
 
-@dataclass(frozen=True, slots=True)
-class Comment:
+class Comment(Struct, frozen=True):
     """One comment: its place from the `#` on, its text without `#` and outer blanks, whether the line is its own."""
 
     place: Place

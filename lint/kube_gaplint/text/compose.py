@@ -13,9 +13,9 @@ from __future__ import annotations
 import gc
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias, cast
 
+from msgspec import Struct, field
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.events import (
     AliasEvent,
@@ -43,8 +43,7 @@ except ImportError:  # pragma: no cover - a platform without the compiled extens
 ProblemKind: TypeAlias = Literal["syntax", "limit", "duplicate-key"]
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(Struct, frozen=True):
     """How much one source may hold. Real manifests stay far below every one of these."""
 
     depth: int = 200
@@ -60,8 +59,7 @@ class Limits:
 DEFAULT_LIMITS = Limits()
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
+class Problem(Struct, frozen=True):
     """What is wrong with a text, in words, and where. A duplicate key is no error to Kubernetes; the others are."""
 
     kind: ProblemKind
@@ -69,8 +67,7 @@ class Problem:
     place: Place
 
 
-@dataclass(slots=True)
-class Composed:
+class Composed(Struct):
     """The documents of one source in their order, and what is wrong with it."""
 
     source: Source
@@ -88,8 +85,7 @@ class _Broken(Exception):
         """Reading stops altogether."""
 
 
-@dataclass(slots=True)
-class _Progress:
+class _Progress(Struct):
     """How far a source is read: the count of nodes, and where the document that is being read begins."""
 
     nodes: int = 0

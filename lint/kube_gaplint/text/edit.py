@@ -15,8 +15,9 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable
 from collections.abc import Mapping as Dictionary
-from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
+
+from msgspec import Struct
 
 from kube_gaplint.text.nodes import Document, Entry, Item, Mapping, Node, Scalar, ScalarStyle, Sequence
 from kube_gaplint.text.resolve import resolve_plain
@@ -66,16 +67,14 @@ def apply(text: str, edits: Iterable[Edit]) -> str:
     return "".join(pieces)
 
 
-@dataclass(frozen=True, slots=True)
-class Held:
+class Held(Struct, frozen=True):
     """Where a node stands: the collection that holds it, and the entry or item in which it does."""
 
     parent: Mapping | Sequence
     slot: Entry | Item
 
 
-@dataclass(frozen=True, slots=True)
-class _Style:
+class _Style(Struct, frozen=True):
     """How a document is written."""
 
     step: int

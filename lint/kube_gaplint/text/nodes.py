@@ -10,8 +10,9 @@ Scalars are resolved as Kubernetes does (sigs.k8s.io/yaml): `yes` is a bool, `01
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
+
+from msgspec import Struct, field
 
 from kube_gaplint.text.source import Place, Source, Span
 
@@ -20,22 +21,25 @@ ScalarStyle: TypeAlias = Literal["plain", "single", "double", "literal", "folded
 Key: TypeAlias = "str | int"
 
 
-@dataclass(slots=True, eq=False)
-class Node:
+class Properties(Struct, eq=False, kw_only=True):
+    """What may stand in front of a node."""
+
+    anchor: str | None = None
+    tag: str | None = None
+
+
+class Node(Properties, eq=False):
     """What every node has. `span` covers the node itself, anchors and tags excluded."""
 
     source: Source
     span: Span
-    anchor: str | None = field(default=None, kw_only=True)
-    tag: str | None = field(default=None, kw_only=True)
 
     @property
     def place(self) -> Place:
         return Place(self.source, self.span)
 
 
-@dataclass(slots=True, eq=False)
-class Scalar(Node):
+class Scalar(Node, eq=False):
     """A scalar: `text` is its content after unescaping and folding, `value` what Kubernetes reads from it."""
 
     text: str
@@ -43,8 +47,7 @@ class Scalar(Node):
     style: ScalarStyle = "plain"
 
 
-@dataclass(slots=True, eq=False)
-class Entry:
+class Entry(Struct, eq=False):
     """One key and its value in a mapping. `alias` is the span of `*name` where the value is an alias."""
 
     key: Node
@@ -67,8 +70,7 @@ class Entry:
         return Place(key.source, Span(key.span.start, value.span.end))
 
 
-@dataclass(slots=True, eq=False)
-class Mapping(Node):
+class Mapping(Node, eq=False):
     """A mapping. Duplicate keys are all kept in `entries`; look-ups give the last one, as the API server does.
 
     `merged` holds the mappings that `<<` brings in; look-ups fall back to them in order.
@@ -77,7 +79,7 @@ class Mapping(Node):
     entries: list[Entry] = field(default_factory=list)
     flow: bool = False
     merged: list[Mapping] = field(default_factory=list)
-    _index: dict[str, Entry] | None = field(default=None, repr=False)
+    _index: dict[str, Entry] | None = None
 
     def entry(self, name: str) -> Entry | None:
         index = self._index
@@ -109,16 +111,14 @@ class Mapping(Node):
         self._index = None
 
 
-@dataclass(slots=True, eq=False)
-class Item:
+class Item(Struct, eq=False):
     """One element of a sequence."""
 
     value: Node
     alias: Span | None = None
 
 
-@dataclass(slots=True, eq=False)
-class Sequence(Node):
+class Sequence(Node, eq=False):
     """A sequence."""
 
     items: list[Item] = field(default_factory=list)
@@ -131,8 +131,7 @@ class Sequence(Node):
         return len(self.items)
 
 
-@dataclass(slots=True, eq=False)
-class Document:
+class Document(Struct, eq=False):
     """One YAML document: `root` is None where the document is empty."""
 
     source: Source

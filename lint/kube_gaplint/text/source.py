@@ -7,10 +7,11 @@ the decoded text, so they serve edits directly; lines and columns are derived, a
 from __future__ import annotations
 
 from bisect import bisect_right
-from dataclasses import dataclass, field
 from itertools import accumulate, count
 from operator import add
 from typing import NamedTuple, Protocol
+
+from msgspec import Struct, field
 
 
 class Span(NamedTuple):
@@ -33,8 +34,7 @@ def line_start_before(text: str, offset: int) -> int:
     return max(start, text.rfind("\r", start, offset) + 1)
 
 
-@dataclass(slots=True, eq=False)
-class Source:
+class Source(Struct, eq=False):
     """One decoded text: a file, or standard input.
 
     `path` is what the user is shown (relative where the user gave a relative path). `text` keeps the file's own line
@@ -43,7 +43,7 @@ class Source:
 
     path: str
     text: str
-    _line_starts: list[int] = field(default_factory=list, repr=False)
+    _line_starts: list[int] = field(default_factory=list)
 
     def _starts(self) -> list[int]:
         if not self._line_starts:
@@ -85,8 +85,7 @@ class Source:
         return "\r\n" if at > 0 and self.text[at - 1] == "\r" else "\n"
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(Struct, frozen=True):
     """A span in a source."""
 
     source: Source
@@ -121,8 +120,7 @@ class PlacedText(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class WholeText:
+class WholeText(Struct, frozen=True):
     """A source that is itself the program text, such as a batch script file."""
 
     source: Source

@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from kube_gaplint.facts.misplaced import Found, strays
 from kube_gaplint.findings import Change, Fix, Gap, Related, RemoveEntry, RenameKey, SetKey, Severity

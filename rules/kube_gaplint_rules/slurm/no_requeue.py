@@ -1,7 +1,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from kube_gaplint.findings import AddLine, Fix, Gap, Related, Severity
 from kube_gaplint.model.pace import is_smoke

@@ -1,7 +1,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from kube_gaplint.findings import Change, Fix, Gap, Related, ReplaceValue, Severity
 from kube_gaplint.model.scale import duration

@@ -7,10 +7,12 @@ and the program `train.py`. A shell inside goes through `launch.start` again.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib import import_module
 from typing import TypeAlias
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from kube_gaplint.facts.launchers import CONTAINER_RUNNERS, ISOLATED_RUNNERS, LAUNCHERS, LauncherFacts
 from kube_gaplint.launch.launchers import python
@@ -56,8 +58,7 @@ def _torch_unknown(image: Setting[str] | None) -> Setting[Release]:  # noqa: ARG
     return Unknown("the image's torch release is not known")
 
 
-@dataclass(frozen=True, slots=True)
-class Peeled:
+class Peeled(Struct, frozen=True):
     """One program that a command leads to, with the layers above it.
 
     `program` is empty where it cannot be told what starts; `opaque_because` then says why.
@@ -93,8 +94,7 @@ class Peeled:
         return Origin(self.program_word.place if self.program_word is not None else self.command.place)
 
 
-@dataclass(slots=True)
-class _State:
+class _State(Struct):
     command: Command
     words: tuple[Word, ...]
     form: Form
@@ -327,8 +327,7 @@ def is_launcher(name: str) -> bool:
     return bool(_launchers_of(name))
 
 
-@dataclass(frozen=True, slots=True)
-class _Inside:
+class _Inside(Struct, frozen=True):
     """What `apptainer exec … image command` runs, and in what."""
 
     image: Setting[str]

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from fnmatch import translate
 from functools import cache
 from typing import Literal, TypeVar
+
+from msgspec import Struct, field
 
 from kube_gaplint.facts.launchers import LauncherFacts
 from kube_gaplint.launch.options import OptionSpec, make_spec
@@ -40,8 +41,7 @@ def no_files(path: str) -> PlacedText | None:  # noqa: ARG001
     return None
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(Struct, frozen=True):
     """A launcher's command line: what a module in this package reads."""
 
     facts: LauncherFacts
@@ -59,8 +59,7 @@ class Call:
         return Origin(self.command.place)
 
 
-@dataclass(frozen=True, slots=True)
-class Layer:
+class Layer(Struct, frozen=True):
     """One launcher taken off: what it is, and what it starts in which environment."""
 
     launcher: Launcher | None

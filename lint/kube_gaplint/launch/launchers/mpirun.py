@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from kube_gaplint.launch.launchers.base import Call, Layer, make_launcher, spec_of, whole_number
 from kube_gaplint.launch.options import OptionSpec, parse_launcher

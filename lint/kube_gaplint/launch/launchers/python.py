@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from kube_gaplint.launch.launchers.base import Form
 from kube_gaplint.model.command import Word
@@ -13,8 +14,7 @@ _INTERPRETER = re.compile(r"(?:python|pypy)(?:\d+(?:\.\d+)*)?\Z")
 _WITH_VALUE = "WX"
 
 
-@dataclass(frozen=True, slots=True)
-class Interpreted:
+class Interpreted(Struct, frozen=True):
     """What the interpreter runs. `target` is None for an interactive interpreter or a program on standard input."""
 
     form: Form

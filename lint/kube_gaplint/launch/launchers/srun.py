@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
+
+from msgspec import Struct
 
 from kube_gaplint.facts import sbatch
 from kube_gaplint.facts.images import is_image_file
@@ -37,8 +38,7 @@ def _variables(name: str) -> tuple[str, ...]:
     return tuple(reversed(option.environment)) if option is not None else ()
 
 
-@dataclass(frozen=True, slots=True)
-class StepSettings:
+class StepSettings(Struct, frozen=True):
     """Options of one step in force: flag, then environment. `Absent` leaves it to the allocation or slurm.conf."""
 
     nodes: Setting[int]

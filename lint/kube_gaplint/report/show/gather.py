@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import fnmatch
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from kube_gaplint.findings import FileError as ModelFileError
 from kube_gaplint.findings import Summary
@@ -30,8 +31,7 @@ def _is_part(view: object) -> bool:
     return isinstance(view, Batch | TrainingProcess) or (isinstance(view, Manifest) and bool(view.workloads))
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
+class Choice(Struct, frozen=True):
     """Which objects are shown: those of one of the kinds and one of the names, where any are given.
 
     A kind is that of the object or the name of the view, in any case of letters. A name may hold `*`, `?` and `[…]`

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from functools import cache
 from typing import Any
+
+from msgspec import Struct
 
 from kube_gaplint import __version__
 from kube_gaplint.report.escape import encodable
@@ -30,7 +31,7 @@ def show_data(shown: Shown) -> dict[str, Any]:
 def _plain(value: Any) -> Any:
     if isinstance(value, Value):
         return _value(value)
-    if dataclasses.is_dataclass(value):
+    if isinstance(value, Struct):
         return _object(value)
     if isinstance(value, str):
         return encodable(value)
@@ -49,7 +50,7 @@ def _object(value: Any) -> dict[str, Any]:
 @cache
 def _names(kind: Any) -> tuple[tuple[str, str], ...]:
     """The fields of a class, each with its name in JSON."""
-    return tuple((field.name, camel(field.name)) for field in dataclasses.fields(kind))
+    return tuple((name, camel(name)) for name in kind.__struct_fields__)
 
 
 def _value(value: Value) -> dict[str, Any]:

@@ -6,14 +6,14 @@ has its name in camel case, and `show.schema.json` describes the whole.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
+
+from msgspec import Struct, field
 
 Plain: TypeAlias = "str | int | float | bool | list[Plain] | dict[str, Plain] | None"
 
 
-@dataclass(frozen=True, slots=True)
-class Location:
+class Location(Struct, frozen=True):
     """A span of a file. Lines and columns count from 1; the end is the first column after the span."""
 
     file: str
@@ -23,16 +23,14 @@ class Location:
     end_column: int
 
 
-@dataclass(frozen=True, slots=True)
-class Reference:
+class Reference(Struct, frozen=True):
     """One step of the way to a value: what refers to it, and where that stands."""
 
     note: str
     location: Location
 
 
-@dataclass(frozen=True, slots=True)
-class Value:
+class Value(Struct, frozen=True):
     """One setting: set, surely absent, or unknown for a reason.
 
     `value` is there only where it is set and not `hidden` (it looks like a credential). `via` and `note` say who set
@@ -52,16 +50,14 @@ class Value:
     through: tuple[Reference, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Named:
+class Named(Struct, frozen=True):
     """A value under a name: a variable, a label, an option."""
 
     name: str
     value: Value
 
 
-@dataclass(frozen=True, slots=True)
-class Object:
+class Object(Struct, frozen=True):
     """The object that something belongs to. `kind` is `sbatch` for a batch script."""
 
     kind: str
@@ -70,16 +66,14 @@ class Object:
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class Noted:
+class Noted(Struct, frozen=True):
     """Something said in words, with its place where it has one."""
 
     what: str
     location: Location | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Unresolved:
+class Unresolved(Struct, frozen=True):
     """A reference that leads nowhere in the given paths."""
 
     what: str
@@ -90,8 +84,7 @@ class Unresolved:
 # A workload
 
 
-@dataclass(frozen=True, slots=True)
-class RestartLayer:
+class RestartLayer(Struct, frozen=True):
     """One controller that starts something again. `budget` is a number, or "unbounded"."""
 
     owner: str
@@ -102,8 +95,7 @@ class RestartLayer:
     note: str
 
 
-@dataclass(frozen=True, slots=True)
-class Volume:
+class Volume(Struct, frozen=True):
     """A volume of a pod. `source` is the claim, path, ConfigMap … that it stands on."""
 
     name: str
@@ -119,8 +111,7 @@ class Volume:
     location: Location
 
 
-@dataclass(frozen=True, slots=True)
-class Mount:
+class Mount(Struct, frozen=True):
     path: Value
     volume: str
     sub_path: str
@@ -128,8 +119,7 @@ class Mount:
     location: Location
 
 
-@dataclass(frozen=True, slots=True)
-class Accelerators:
+class Accelerators(Struct, frozen=True):
     """Devices that a container asks for. `partial`: slices or shared devices."""
 
     resource: str
@@ -138,16 +128,14 @@ class Accelerators:
     partial: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Environment:
+class Environment(Struct, frozen=True):
     """Variables. `open_because`: why there may be more of them, or empty."""
 
     open_because: str
     variables: list[Named]
 
 
-@dataclass(frozen=True, slots=True)
-class Launcher:
+class Launcher(Struct, frozen=True):
     """One layer between the container's command and the program, with the settings in force."""
 
     kind: str
@@ -159,16 +147,14 @@ class Launcher:
     """Variables that it gives to the processes."""
 
 
-@dataclass(frozen=True, slots=True)
-class Framework:
+class Framework(Struct, frozen=True):
     name: str
     title: str
     evidence: str
     location: Location | None
 
 
-@dataclass(frozen=True, slots=True)
-class Storage:
+class Storage(Struct, frozen=True):
     """What becomes of the save path when its pod is gone: `state` is kept, lost or unknown.
 
     `where` says on what it lies, in words; `mount` and `volume` are there for a path below a mount.
@@ -180,8 +166,7 @@ class Storage:
     volume: str
 
 
-@dataclass(frozen=True, slots=True)
-class Checkpoints:
+class Checkpoints(Struct, frozen=True):
     """When, where and how a program saves. Amounts are objects of `amount` and `unit`, times are seconds."""
 
     saving: Value
@@ -200,8 +185,7 @@ class Checkpoints:
     samples_per_step: Value
 
 
-@dataclass(frozen=True, slots=True)
-class Process:
+class Process(Struct, frozen=True):
     """A training program as it starts in one container of one role."""
 
     role: str
@@ -229,8 +213,7 @@ class Process:
     """What differs from the container's environment."""
 
 
-@dataclass(frozen=True, slots=True)
-class Script:
+class Script(Struct, frozen=True):
     """A shell script that was read. `form`: how the shell got it."""
 
     shell: str
@@ -242,8 +225,7 @@ class Script:
     not_understood: list[Location]
 
 
-@dataclass(frozen=True, slots=True)
-class Watch:
+class Watch(Struct, frozen=True):
     """A probe or a lifecycle hook, in words. Times are seconds."""
 
     kind: str
@@ -253,8 +235,7 @@ class Watch:
     location: Location | None
 
 
-@dataclass(frozen=True, slots=True)
-class Container:
+class Container(Struct, frozen=True):
     name: str
     kind: Literal["main", "init", "sidecar"]
     location: Location | None
@@ -272,8 +253,7 @@ class Container:
     processes: list[Process]
 
 
-@dataclass(frozen=True, slots=True)
-class Role:
+class Role(Struct, frozen=True):
     """A group of like pods. `trains`: they hold ranks of the collective."""
 
     name: str
@@ -293,8 +273,7 @@ class Role:
     containers: list[Container]
 
 
-@dataclass(frozen=True, slots=True)
-class DisruptionBudget:
+class DisruptionBudget(Struct, frozen=True):
     name: str
     roles: list[str]
     min_available: Value
@@ -302,16 +281,14 @@ class DisruptionBudget:
     location: Location | None
 
 
-@dataclass(frozen=True, slots=True)
-class Priority:
+class Priority(Struct, frozen=True):
     role: str
     name: Value
     value: Value
     preemption_policy: Value
 
 
-@dataclass(frozen=True, slots=True)
-class Service:
+class Service(Struct, frozen=True):
     name: str
     roles: list[str]
     headless: Value
@@ -320,8 +297,7 @@ class Service:
     location: Location | None
 
 
-@dataclass(frozen=True, slots=True)
-class Surroundings:
+class Surroundings(Struct, frozen=True):
     """What the given paths say about the cluster around a workload."""
 
     autoscalers: list[Noted]
@@ -335,8 +311,7 @@ class Surroundings:
     reclaim_policies: list[Named]
 
 
-@dataclass(frozen=True, slots=True)
-class Directive:
+class Directive(Struct, frozen=True):
     """An option of an `#SBATCH` line. `problem`: why it is not in force."""
 
     name: str
@@ -345,8 +320,7 @@ class Directive:
     problem: str
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(Struct, frozen=True):
     launcher: str
     command: str
     trains: bool
@@ -359,8 +333,7 @@ class Step:
     image: Value | None
 
 
-@dataclass(frozen=True, slots=True)
-class Batch:
+class Batch(Struct, frozen=True):
     """A batch script's header and steps. `slurm_conf`: where the slurm.conf stands that holds for it."""
 
     directives: list[Directive]
@@ -371,8 +344,7 @@ class Batch:
     steps: list[Step]
 
 
-@dataclass(frozen=True, slots=True)
-class Workload:
+class Workload(Struct, frozen=True):
     object: Object
     location: Location
     through: list[Reference]
@@ -405,8 +377,7 @@ class Workload:
 # Everything else
 
 
-@dataclass(frozen=True, slots=True)
-class View:
+class View(Struct, frozen=True):
     """What gaplint made of an object that is no workload: `type` names the view that rules speak of."""
 
     type: str
@@ -421,8 +392,7 @@ class View:
     unresolved: list[Unresolved] = field(default_factory=list)
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
+class Problem(Struct, frozen=True):
     """A document, or a part of one, that could not be used."""
 
     kind: str
@@ -430,14 +400,12 @@ class Problem:
     location: Location
 
 
-@dataclass(frozen=True, slots=True)
-class FileError:
+class FileError(Struct, frozen=True):
     file: str
     reason: str
 
 
-@dataclass(slots=True)
-class Counts:
+class Counts(Struct):
     """`matched` counts what the filters left."""
 
     files: int
@@ -451,8 +419,7 @@ class Counts:
     hints: list[str]
 
 
-@dataclass(frozen=True, slots=True)
-class Shown:
+class Shown(Struct, frozen=True):
     """The whole answer. `unresolved` and `problems` are those that belong to nothing listed."""
 
     workloads: list[Workload]

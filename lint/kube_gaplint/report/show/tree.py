@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
+
+from msgspec import Struct, field
 
 from kube_gaplint.report.escape import guarded, visible
 from kube_gaplint.report.layout import Palette, width_of
@@ -17,8 +18,7 @@ NARROWEST = 16
 """Columns that a text gets at least, whatever the width and the depth."""
 
 
-@dataclass(slots=True)
-class Row:
+class Row(Struct):
     """One line of a branch: a label and what stands beside it. `sub` rows stand below it, further in."""
 
     label: str
@@ -26,8 +26,7 @@ class Row:
     sub: list[Row] = field(default_factory=list)
 
 
-@dataclass(slots=True)
-class Branch:
+class Branch(Struct):
     """A part of the tree: its title, its rows, and the branches below it."""
 
     title: list[Run]
@@ -35,8 +34,7 @@ class Branch:
     branches: list[Branch] = field(default_factory=list)
 
 
-@dataclass(frozen=True, slots=True)
-class Marks:
+class Marks(Struct, frozen=True):
     """The characters that draw branches, three columns each."""
 
     branch: str

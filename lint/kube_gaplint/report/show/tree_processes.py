@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -86,7 +85,7 @@ def _versions(process: Process, places: Places) -> Iterator[Row]:
 def _settings(process: Process, places: Places) -> list[Row]:
     """Timeout and checkpoints; one line where all of them are unknown for one reason."""
     found = process.checkpoints
-    every = [getattr(found, one.name) for one in dataclasses.fields(found) if one.name != "storage"]
+    every = [getattr(found, name) for name in found.__struct_fields__ if name != "storage"]
     values = [process.timeout_seconds, *every]
     if {(value.state, value.reason, value.prefix) for value in values} == {("unknown", found.saving.reason, "")}:
         return [Row("timeout, checkpoints", places.unknown(found.saving))]

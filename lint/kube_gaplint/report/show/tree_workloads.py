@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any
+
+from msgspec import Struct
 
 from kube_gaplint.report.show.shape import (
     Accelerators,
@@ -173,11 +174,11 @@ def _like(title: list[Run], container: Container, twin: Container, role: str, pl
 def _without(part: Any, names: frozenset[str]) -> Any:
     if isinstance(part, Location):
         return None
-    if dataclasses.is_dataclass(part):
+    if isinstance(part, Struct):
         return [
-            _without(getattr(part, one.name), frozenset({"role", "through"}))
-            for one in dataclasses.fields(part)
-            if one.name not in names
+            _without(getattr(part, name), frozenset({"role", "through"}))
+            for name in part.__struct_fields__
+            if name not in names
         ]
     return [_without(item, names) for item in part] if isinstance(part, list | tuple) else part
 

@@ -6,8 +6,9 @@ Adding a view here is one function and one row; a view without a row is still li
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
 from typing import Any, TypeAlias
+
+from msgspec import Struct, field
 
 from kube_gaplint.facts.credentials import without_credentials
 from kube_gaplint.model import manifest, nodes, slurm
@@ -26,8 +27,7 @@ from kube_gaplint.report.show.values import (
 _MOST_ITEMS = 200
 
 
-@dataclass(slots=True)
-class _Facts:
+class _Facts(Struct):
     """What is said of one view, in order."""
 
     facts: list[Named] = field(default_factory=list)

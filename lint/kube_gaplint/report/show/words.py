@@ -5,8 +5,9 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
 from typing import TypeAlias
+
+from msgspec import Struct, field
 
 from kube_gaplint.model.scale import duration
 from kube_gaplint.report.show.shape import Location, Named, Plain, Reference, Value
@@ -102,8 +103,7 @@ def spaced(name: str) -> str:
     return _CAPITAL.sub(" ", name).lower() if name.isidentifier() and not name.isupper() else name
 
 
-@dataclass(slots=True)
-class Places:
+class Places(Struct):
     """How places are called below one object: its own file by its last name, other files by their path.
 
     Places of the object and its parts as a whole say nothing about a value and are left out.
