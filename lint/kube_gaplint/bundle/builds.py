@@ -1,4 +1,4 @@
-# ruff: noqa: PTH112, PTH113, PTH118, PTH120
+# ruff: noqa: PTH118, PTH120
 # Paths are strings here, as in discover.
 """Which kustomizations are built: those that matter, and are not part of another one."""
 
@@ -8,6 +8,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator
 
+from kube_gaplint import disk
 from kube_gaplint.discover import Candidate, FileId, interest_of, read_file, speaks_of_training, within
 from kube_gaplint.facts.candidates import KUSTOMIZATION_NAMES
 from kube_gaplint.text.nodes import Document
@@ -108,7 +109,7 @@ class Kustomizations:
         """The kustomization file in a folder."""
         for name in _ORDERED_NAMES:
             path = os.path.join(folder.path, name)
-            if os.path.isfile(path):
+            if disk.is_file(path):
                 real = os.path.realpath(path)
                 shown = os.path.join(folder.shown, name) if folder.shown else name
                 return FileId(shown, path, folder.root, folder.given) if within(real, folder.root) else None
@@ -138,7 +139,7 @@ class Kustomizations:
                 elif not self._is_known(path) and within(path, file.root) and looked_at < _MOST_LOOKED_AT:
                     looked_at += 1
                     outside = FileId("", path, file.root, given=False)
-                    found = self.file_in(outside) if os.path.isdir(path) else None
+                    found = self.file_in(outside) if disk.is_folder(path) else None
                     content = read_file(found or outside)
                     if content is None:
                         continue

@@ -33,7 +33,7 @@ from kube_gaplint.text.source import Place
 
 if TYPE_CHECKING:
     from kube_gaplint.given import Given
-    from kube_gaplint.revision import Changed
+    from kube_gaplint.revision import Before
     from kube_gaplint.rule import Rule
 
 _SEVERITIES = ("error", "warning", "info")
@@ -170,7 +170,7 @@ def _names(values: tuple[tuple[str, ...], ...]) -> tuple[str, ...]:
     group=_ADOPTION,
     metavar="REV",
     default="",
-    help="Only findings whose place or object has changed since the branch left REV (a branch, tag or commit).",
+    help="Only findings that were not there where the branch left REV (a branch, tag or commit).",
 )
 @click.option(
     "--changed",
@@ -278,7 +278,7 @@ def command(
         if not no_baseline:
             request = replace(request, baseline=accepting.read(accepted))
     if diff_base:
-        request = replace(request, changed=_changed_since(diff_base, inputs.paths, quiet=quiet))
+        request = replace(request, before=_before(diff_base, inputs.paths, quiet=quiet))
     elif concerned is not None:
         request = replace(request, changed=concerned)
     report = lint(request)
@@ -364,16 +364,16 @@ def _around(inputs: Inputs) -> tuple[Inputs, Given]:
     return replace(inputs, paths=tuple(around(inputs.paths))), Given.of(inputs.paths)
 
 
-def _changed_since(revision: str, paths: tuple[str, ...], *, quiet: bool) -> Changed:
+def _before(revision: str, paths: tuple[str, ...], *, quiet: bool) -> Before:
     from kube_gaplint.revision import RevisionProblem, since
 
     try:
-        changed = since(revision, paths)
+        before = since(revision, paths)
     except RevisionProblem as problem:
         raise click.ClickException(str(problem)) from problem
-    if changed.note and not quiet:
-        console.hint(changed.note)
-    return changed
+    if before.note and not quiet:
+        console.hint(before.note)
+    return before
 
 
 def _incident(identifier: str) -> IncidentView | None:

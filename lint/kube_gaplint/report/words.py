@@ -88,7 +88,7 @@ def closing_lines(report: Report, least: Severity) -> list[str]:
         was = "is" if summary.gone == 1 else "are"
         lines.append(f"{count(summary.gone, 'finding')} of the baseline {was} gone: --write-baseline takes them out.")
     if summary.elsewhere:
-        lines.append(f"{count(summary.elsewhere, 'finding')} where nothing has changed.")
+        lines.append(f"{count(summary.elsewhere, 'finding')} that this change does not bring.")
     if summary.skipped:
         reasons = sorted(summary.skipped.items(), key=lambda item: (-item[1], item[0]))
         lines.append(f"Passed over: {'; '.join(f'{reason} ({number:,})' for reason, number in reasons)}.")
