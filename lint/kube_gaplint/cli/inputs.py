@@ -128,6 +128,13 @@ def with_inputs(command: Callable[..., int]) -> Callable[..., int]:
     return takes_options
 
 
+def with_config(command: Callable[..., int]) -> Callable[..., int]:
+    """Give a command the options `--config` and `--isolated`."""
+    for option in reversed(CONFIG_OPTIONS):
+        command = option(command)
+    return command
+
+
 def standard_input(paths: Sequence[str], filename: str) -> bytes | None:
     """The bytes of standard input where a path is `-`, else None. Raises click's errors for a wrong use."""
     if "-" not in paths:

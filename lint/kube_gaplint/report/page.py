@@ -82,7 +82,8 @@ def incident_head(incident: Incident, columns: int, palette: Palette, *, indent:
 
 def incident_lines(incident: Incident, columns: int, palette: Palette) -> list[str]:
     """An incident's page."""
-    lines = [f"{palette.bold(incident.id)}  {palette.dim(f'{incident.organisation}, {incident.year}')}"]
+    when = " to ".join(incident.dates) or str(incident.year)
+    lines = [f"{palette.bold(incident.id)}  {palette.dim(f'{incident.organisation}, {when}')}"]
     lines += [palette.bold(line) for line in wrapped(incident.title, columns)]
     for title, text in (
         ("What happened", incident.symptom),
@@ -106,6 +107,10 @@ def incident_lines(incident: Incident, columns: int, palette: Palette) -> list[s
         lines += ["", palette.bold("What no manifest shows")]
         for text in incident.not_visible:
             lines += hanging("- ", text, columns, indent=2)
+    lines += ["", palette.bold("Filed under")]
+    for facet, words in (*incident.facets().items(), ("systems", incident.systems)):
+        if words:
+            lines += hanging(f"{facet:<12}", ", ".join(words), columns, indent=2)
     lines += ["", palette.bold("Sources")]
     for name, address in incident.sources:
         lines += [*hanging("- ", name, columns, indent=2), f"    {address}"]
