@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from kube_gaplint.cli import console
 from kube_gaplint.cli.app import CONTEXT, EMPTY, FOUND
-from kube_gaplint.cli.inputs import Inputs, lint, with_inputs
+from kube_gaplint.cli.inputs import Inputs, lint, read, understood, with_inputs
 from kube_gaplint.cli.types import (
     File,
     FormatAndFile,
@@ -325,6 +325,7 @@ def command(
         incident=_incident,
         rule=_rule,
         edits=_edits,
+        understood=lambda: understood(read(request)),
         folder=str(Path.cwd()),
         root=_repository_root(),
     )

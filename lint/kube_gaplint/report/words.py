@@ -22,6 +22,11 @@ def count(number: int, noun: str, plural: str = "") -> str:
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
 
 
+def severity_noun(severity: Severity) -> str:
+    """`error`, `warning`, `note`."""
+    return _NOUNS[severity]
+
+
 def subject_name(subject: Subject, *, ascii_only: bool = False) -> str:
     """`PyTorchJob research/llama, container pytorch`; empty for a file as such."""
     if subject.kind == "file":
