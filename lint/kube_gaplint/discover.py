@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from msgspec import Struct, field
 
-from kube_gaplint import disk, progress
+from kube_gaplint import disk, lazy_re, progress
 from kube_gaplint.disk import LARGE, SPECIAL, Refused
 from kube_gaplint.facts import candidates as facts
 from kube_gaplint.findings import FileError
@@ -185,9 +185,9 @@ def within(path: str, folder: str) -> bool:
 # Bytes
 
 
-_KIND = re.compile(rb"""\s*:[ \t]*["']?([A-Za-z][A-Za-z0-9]*)["']?[ \t]*(?:[\r\n,}#]|\Z)""")
-_NAME = re.compile(rb"""(?<![\w./-])name["']?[ \t]*:[ \t]*["']?([A-Za-z0-9][A-Za-z0-9._-]*)""")
-_TOP_LEVEL = re.compile(rb"\n(?=[^ \t\r\n#])")
+_KIND = lazy_re.compile(rb"""\s*:[ \t]*["']?([A-Za-z][A-Za-z0-9]*)["']?[ \t]*(?:[\r\n,}#]|\Z)""")
+_NAME = lazy_re.compile(rb"""(?<![\w./-])name["']?[ \t]*:[ \t]*["']?([A-Za-z0-9][A-Za-z0-9._-]*)""")
+_TOP_LEVEL = lazy_re.compile(rb"\n(?=[^ \t\r\n#])")
 
 
 def interest_of(data: bytes, *, json: bool = False, kinds: frozenset[str] = frozenset()) -> Interest | None:

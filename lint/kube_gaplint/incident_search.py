@@ -13,15 +13,15 @@ from functools import cache
 
 from msgspec import Struct
 
-from kube_gaplint import BUILTIN_PACK, incidents
+from kube_gaplint import BUILTIN_PACK, incidents, lazy_re
 from kube_gaplint.incidents import FACETS, Incident
 
 COUNTED = (*FACETS, "rules", "organisations", "years")
 """What hits are counted by."""
 
-_TERM = re.compile(r'"([^"]+)"|(\S+)')
-_WORD = re.compile(r"[a-z0-9][a-z0-9_]{2,}")
-_PLURAL = re.compile(r"(?<=[a-z0-9]{2}[a-rt-z])s\Z")  # one s at the end, and the stem is worth looking for
+_TERM = lazy_re.compile(r'"([^"]+)"|(\S+)')
+_WORD = lazy_re.compile(r"[a-z0-9][a-z0-9_]{2,}")
+_PLURAL = lazy_re.compile(r"(?<=[a-z0-9]{2}[a-rt-z])s\Z")  # one s at the end, and the stem is worth looking for
 
 
 class Query(Struct, frozen=True):

@@ -5,15 +5,14 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Iterable, Iterator
 
-from kube_gaplint import disk
+from kube_gaplint import disk, lazy_re
 from kube_gaplint.discover import Candidate, FileId, interest_of, read_file, speaks_of_training, within
 from kube_gaplint.facts.candidates import KUSTOMIZATION_NAMES
 from kube_gaplint.text.nodes import Document
 
-_PATH = re.compile(rb"[^\s\"',\[\]{}=]+")
+_PATH = lazy_re.compile(rb"[^\s\"',\[\]{}=]+")
 _MOST_PATHS = 2000
 _MOST_LOOKED_AT = 2000
 _ORDERED_NAMES = sorted(KUSTOMIZATION_NAMES, key=lambda name: (name == "Kustomization", name))

@@ -16,7 +16,7 @@ from typing import TypeAlias
 
 from msgspec import Struct, field
 
-from kube_gaplint import disk
+from kube_gaplint import disk, lazy_re
 from kube_gaplint.discover import FileId, read_file, within
 from kube_gaplint.facts.images import is_image_file, parse_reference
 from kube_gaplint.text.source import PlacedText, Source, WholeText
@@ -27,7 +27,7 @@ Recipes: TypeAlias = "Callable[[str], Recipe | None]"
 _LEVELS = 3
 """Folders searched: the manifest's own and two around it (`job/slurm/run.sbatch`, `job/Dockerfile`)."""
 _LARGEST = 2**18
-_NAME = re.compile(r"(?:(?P<before>.+)\.)?(?:docker|container)file(?:\.(?P<after>.+))?\Z", re.IGNORECASE)
+_NAME = lazy_re.compile(r"(?:(?P<before>.+)\.)?(?:docker|container)file(?:\.(?P<after>.+))?\Z", re.IGNORECASE)
 _FILLER = frozenset(
     {"aws", "image", "img", "container", "docker", "gpu", "cuda", "training", "train", "base", "latest"}
 )

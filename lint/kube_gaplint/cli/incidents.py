@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kube_gaplint import incidents, registry
+from kube_gaplint import incidents, lazy_re, registry
 from kube_gaplint.cli import console
 from kube_gaplint.cli.app import CONTEXT
 from kube_gaplint.cli.types import CommaList, Grouped, GroupedCommand, Near, RuleList, did_you_mean
@@ -26,7 +26,7 @@ _NARROW = "Narrow down"
 _OUTPUT = "Output"
 _WIDEST = 140
 _CARD = 100
-_YEARS = re.compile(r"(\d{4})?(-)?(\d{4})?\Z", re.ASCII)
+_YEARS = lazy_re.compile(r"(\d{4})?(-)?(\d{4})?\Z", re.ASCII)
 
 _EXAMPLES = """\
 gaplint incidents                            all, with counts by facet

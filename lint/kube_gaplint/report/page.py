@@ -7,19 +7,19 @@ else there is stays as it was written.
 from __future__ import annotations
 
 import inspect
-import re
 from typing import TYPE_CHECKING
 
+from kube_gaplint import lazy_re
 from kube_gaplint.report.layout import Palette, hanging, wrapped
 
 if TYPE_CHECKING:
     from kube_gaplint.incidents import Incident
 
-_FENCE = re.compile(r"^\s*(```|~~~)")
-_HEADING = re.compile(r"^(#+)\s+(.*)$")
-_ITEM = re.compile(r"^(\s*)([-*]|\d+\.)\s+(.*)$")
-_LINK = re.compile(r"\[([^\]]+)\]\((\S+?)\)")
-_CODE = re.compile(r"`([^`]+)`")
+_FENCE = lazy_re.compile(r"^\s*(```|~~~)")
+_HEADING = lazy_re.compile(r"^(#+)\s+(.*)$")
+_ITEM = lazy_re.compile(r"^(\s*)([-*]|\d+\.)\s+(.*)$")
+_LINK = lazy_re.compile(r"\[([^\]]+)\]\((\S+?)\)")
+_CODE = lazy_re.compile(r"`([^`]+)`")
 
 VERIFICATION = {
     "full": "the primary source was read",
