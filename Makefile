@@ -44,6 +44,7 @@ index: $(STAMP)
 check: lint types imports
 	$(BIN)/python tools/index_rules.py --check
 	$(BIN)/python tools/show_schema.py --check
+	$(BIN)/python tools/accuracy page --check
 
 bench: $(STAMP)
 	$(BIN)/python bench/run.py

@@ -6,9 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from kube_gaplint import lazy_re
-
-_TOKEN: Final = lazy_re.compile(
+_TOKEN: Final = re.compile(
     r"\s*(?:(\d+#[0-9A-Za-z]+|0[xX][0-9A-Fa-f]+|\d+)|\$?\{?([A-Za-z_]\w*|(?<=[${])\d+)\}?|(\*\*|<<|>>|<=|>=|==|!=|&&|\|\||[-+*/%<>&|^!~?:()]))"
 )
 _LEVELS: Final = (

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from msgspec.structs import replace
 
-from kube_gaplint import lazy_re
 from kube_gaplint.launch.shell_flow import ASSIGNMENT, CHANGED, Branches, succeeds
 from kube_gaplint.launch.shell_parameters import arguments
 from kube_gaplint.launch.shell_process import Flow
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
     from kube_gaplint.launch.shell_walk import Walker
 
 _READING: Final = frozenset(["read", "mapfile", "readarray", "let", "unset", "getopts"])
-_NAME: Final = lazy_re.compile(r"[A-Za-z_]\w*")
+_NAME: Final = re.compile(r"[A-Za-z_]\w*")
 _BLANK: Final = (" ", "\t", "\n", "\\")
 
 Way = Literal["append", "extend", "set"]

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from kube_gaplint import lazy_re
+import re
+
 from kube_gaplint.text.source import Source, Span
 
-_TEMPLATE = lazy_re.compile(r"""(?:[^'"]|'[^'\r\n]*'|"[^"\r\n]*")*?(\{\{|\{%)""")
+_TEMPLATE = re.compile(r"""(?:[^'"]|'[^'\r\n]*'|"[^"\r\n]*")*?(\{\{|\{%)""")
 """The first template expression of a line that is not in quotes."""
 _LONGEST_LINE = 1000
 TEMPLATE_TEXT = "template text (`{{ … }}`) is not YAML: render it first, or put it in quotes"
