@@ -15,9 +15,8 @@ from kube_gaplint.rule import Context, rule
     name="checkpoint-on-fuse-bucket",
     view=TrainingProcess,
     severity=Severity.INFO,
-    evidence=("opt-175b", "gcsfuse-stall"),
-    evidence_kind="derived",
     tier="later",
+    evidence=("fuse-checkpoints", "opt-175b", "gcsfuse-stall"),
 )
 def check(process: TrainingProcess, _context: Context) -> Iterator[Gap]:
     """Checkpoints are written straight to a bucket that is mounted as a folder.
@@ -28,9 +27,10 @@ def check(process: TrainingProcess, _context: Context) -> Iterator[Gap]:
 
     ## Why it hurts
     Such a folder has no rename and no partial write: a save that is interrupted leaves a torn file under its final
-    name, and the upload of a large one stalls the program. OPT-175B copied its checkpoints from local disks to blob
-    storage in the background. The evidence is derived: reports tell of stalls and failed uploads of such mounts, not
-    of a lost training run.
+    name, and the upload of a large one stalls the program. Of a sharded checkpoint that two hosts saved to a
+    gcsfuse mount the shard of one was empty, and the checkpoint could not be loaded (xla, issue 7919; its cause was
+    not found). FastChat went from the mounted bucket to the local disk and copies from there, to make saves
+    cheaper. OPT-175B copied its checkpoints from local disks to blob storage in the background.
 
     ## Bad
     ```yaml
@@ -77,6 +77,8 @@ def check(process: TrainingProcess, _context: Context) -> Iterator[Gap]:
     ## References
     - https://cloud.google.com/storage/docs/cloud-storage-fuse/overview
     - https://github.com/facebookresearch/metaseq/tree/main/projects/OPT/chronicles
+    - https://github.com/pytorch/xla/issues/7919
+    - https://github.com/lm-sys/FastChat/pull/108
     """
     settings = process.settings
     path = settings.save_path

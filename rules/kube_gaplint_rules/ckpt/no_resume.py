@@ -15,7 +15,7 @@ from kube_gaplint.rule import Context, rule
     name="no-resume",
     view=TrainingProcess,
     severity=Severity.WARNING,
-    evidence=("mpt-7b", "neuronx-29"),
+    evidence=("everyvoice-183", "neuronx-29", "mpt-7b"),
 )
 def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
     """Checkpoints are written, and a restart does not read them.
@@ -26,8 +26,9 @@ def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
     example that overwrites its output folder. Frameworks that resume by themselves (torchtitan) are left alone.
 
     ## Why it hurts
-    The job comes back, looks healthy, and trains from step 0, often writing over what it had. MPT-7B went through four
-    hardware failures in 9.5 days without a person because restart and resume were both automatic.
+    The job comes back, looks healthy, and trains from step 0, often writing over what it had: a preempted job of
+    EveryVoice restarted by itself and went from epoch 5,460 back to the first. MPT-7B went through four hardware
+    failures in 9.5 days without a person because restart and resume were both automatic.
 
     ## Bad
     ```yaml
@@ -73,6 +74,7 @@ def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
 
     ## References
     - https://www.databricks.com/blog/mpt-7b
+    - https://github.com/EveryVoiceTTS/EveryVoice/issues/183
     """
     settings = process.settings
     if not process.workload.trains or Pace.of(process, context.profile).smoke:

@@ -18,8 +18,9 @@ LEAST_NODES = 16
     view=Workload,
     severity=Severity.INFO,
     evidence=("IL-0137",),
-    evidence_kind="thin",
     tier="later",
+    evidence_kind="derived",
+    sources=("nfs-nconnect", "nfs-man"),
 )
 def check(workload: Workload, _context: Context) -> Iterator[Gap]:
     """Many nodes use an NFS volume over a single connection each.
@@ -30,10 +31,11 @@ def check(workload: Workload, _context: Context) -> Iterator[Gap]:
     volumes whose options are not seen, are left alone.
 
     ## Why it hurts
-    The kernel's client opens one TCP connection to a server, with 128 request slots for everything on the node; with
-    large jobs the slots fill while the link is nearly idle. The evidence is thin: secondary reports on a 60-node run
-    name the slots as the choke point of an initialisation that took over eight hours, without showing its mount
-    options.
+    The kernel's client opens one TCP connection to a server, with 128 request slots for everything on the node;
+    with large jobs the slots fill while the link is nearly idle. A storage vendor's engineer measured 10 Gb/s over
+    one connection and about 70 Gb/s with nconnect=16 on the same host. The evidence is derived: secondary reports
+    on a 60-node run name the slots as the choke point of an initialisation that took over eight hours, without
+    showing its mount options.
 
     ## Bad
     ```yaml
@@ -100,6 +102,7 @@ def check(workload: Workload, _context: Context) -> Iterator[Gap]:
     ## References
     - https://man7.org/linux/man-pages/man5/nfs.5.html
     - https://www.backend.ai/resources/lablup-tech-report-504gpu
+    - https://medium.com/@emilypotyraj/use-nconnect-to-effortlessly-increase-nfs-performance-4ceb46c64089
     """
     nodes = node_count(workload)
     if not workload.trains or workload.batch is not None or nodes is None or nodes < LEAST_NODES:

@@ -17,7 +17,6 @@ from kube_gaplint.rule import Context, rule
     view=Workload,
     severity=Severity.INFO,
     evidence=("gke-drain-1h",),
-    evidence_kind="thin",
     tier="later",
 )
 def check(workload: Workload, _context: Context) -> Iterator[Gap]:
@@ -29,9 +28,10 @@ def check(workload: Workload, _context: Context) -> Iterator[Gap]:
     Slurm clusters are left alone.
 
     ## Why it hurts
-    A budget binds only what asks the eviction API, and some of that for a while: GKE's upgrades honour it for an hour
-    and then delete the pods, which ended 85 user pods of mybinder.org at once. A spot reclaim, a lost node and a taint
-    with NoExecute do not ask at all. The evidence is thin: notebooks were hit, not training.
+    A budget binds only what asks the eviction API, and some of that for a while: GKE's upgrades honour it for an
+    hour and then delete the pods, which ended 85 user pods of mybinder.org at once; another platform gave up such
+    budgets for the same reason (naiserator, pull request 268). A spot reclaim, a lost node, a taint with NoExecute
+    and a preemption by Kueue do not ask at all. In the reports notebooks and services were hit, not training.
 
     ## Bad
     ```yaml
@@ -88,6 +88,7 @@ def check(workload: Workload, _context: Context) -> Iterator[Gap]:
     ## References
     - https://github.com/jupyterhub/mybinder.org-deploy/issues/511
     - https://kubernetes.io/docs/tasks/run-application/configure-pdb/
+    - https://github.com/nais/naiserator/pull/268
     """
     if not workload.trains or workload.batch is not None or not large(workload) or in_slurm(workload):
         return

@@ -15,11 +15,7 @@ from kube_gaplint.rule import Context, rule
     name="dev-shm-shape",
     view=Workload,
     severity=Severity.WARNING,
-    evidence=(
-        "k8s-shm-64mb",
-        "oom-group",
-    ),
-    evidence_kind="derived",
+    evidence=("shm-memory-accounting", "k8s-shm-64mb", "oom-group"),
 )
 def check(workload: Workload, _context: Context) -> Iterator[Gap]:
     """The volume at /dev/shm is on disk, has no bound, or is as large as the container's memory.
@@ -30,9 +26,10 @@ def check(workload: Workload, _context: Context) -> Iterator[Gap]:
     written there counts as the container's memory.
 
     ## Why it hurts
-    Without the medium the volume is a folder on the node's disk, slow and evicted when it fills. In memory, every page
-    counts against the container, and an out-of-memory kill takes all of its processes. The evidence is derived: reports
-    tell of the 64 MiB default and of group kills, not of this shape alone.
+    Without the medium the volume is a folder on the node's disk, slow and evicted when it fills. In memory, every
+    page counts against the container that writes it: users found it killed at its own limit although the volume was
+    larger (kubernetes/website, issue 36494), and evicted beyond sizeLimit. An out-of-memory kill takes all
+    processes of the container. No report tells of a training run that was lost so.
 
     ## Bad
     ```yaml
@@ -78,6 +75,7 @@ def check(workload: Workload, _context: Context) -> Iterator[Gap]:
 
     ## References
     - https://kubernetes.io/docs/concepts/storage/volumes/#emptydir
+    - https://github.com/kubernetes/website/issues/36494
     """
     if not workload.trains:
         return

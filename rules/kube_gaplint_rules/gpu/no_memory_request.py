@@ -14,8 +14,7 @@ from kube_gaplint.rule import Context, rule
     name="no-memory-request",
     view=Workload,
     severity=Severity.WARNING,
-    evidence=("marin-4339", "ephemeral-evictions"),
-    evidence_kind="derived",
+    evidence=("memory-evictions", "marin-4339", "ephemeral-evictions"),
 )
 def check(workload: Workload, context: Context) -> Iterator[Gap]:
     """A training container on a shared node asks for GPUs and for no memory.
@@ -29,8 +28,9 @@ def check(workload: Workload, context: Context) -> Iterator[Gap]:
     ## Why it hurts
     The scheduler believes that the container uses nothing and fills the node up. When memory runs out the kubelet
     evicts first what is most above its request, and that is the training pod: one rank dies, and all others wait.
-    Marin's runs were killed for memory and started again up to 10,000 times. The evidence is derived: reports show
-    evictions and out-of-memory kills, and how the kubelet ranks pods is documented.
+    Jobs of Kubeflow ended so after hours (trainer, issue 301), and in another cluster a training pod that used 5 GB
+    against a request of 0 (KubeFATE, issue 64). Marin's runs were killed for memory and started again up to 10,000
+    times.
 
     ## Bad
     ```yaml
@@ -75,6 +75,8 @@ def check(workload: Workload, context: Context) -> Iterator[Gap]:
     ## References
     - https://kubernetes.io/docs/concepts/scheduling-eviction/node-pressure-eviction/#pod-selection-for-kubelet-eviction
     - https://github.com/marin-community/marin/pull/4339
+    - https://github.com/kubeflow/trainer/issues/301
+    - https://github.com/FederatedAI/KubeFATE/issues/64
     """
     for one in asked(workload, context.profile):
         if not one.shared_without_memory:

@@ -13,8 +13,7 @@ from kube_gaplint.rule import Context, rule
     name="process-count-mismatch",
     view=TrainingProcess,
     severity=Severity.ERROR,
-    evidence=("msr-low-gpu-util", "kubeflow-1478"),
-    evidence_kind="derived",
+    evidence=("nproc-mismatch", "msr-low-gpu-util"),
 )
 def check(process: TrainingProcess, _context: Context) -> Iterator[Gap]:
     """The number of processes, nodes or parallel groups does not fit the pods and GPUs that the object asks for.
@@ -27,11 +26,12 @@ def check(process: TrainingProcess, _context: Context) -> Iterator[Gap]:
     and everything that is not known are left alone, and so is a job whose roles differ where any sum of them fits.
 
     ## Why it hurts
-    With a node too many the rendezvous waits and gives up after ten minutes, at every restart again. With one too few,
-    or with fewer processes than GPUs, hardware idles that others wait for; parallel groups that do not fit stop the
-    program, or are cut down in silence (older releases of Megatron clamp the pipeline). A study of 400 jobs with GPUs
-    idle half of the time counts such settings among its causes. The mistake comes with a change of size in one of two
-    places. The evidence is derived: no report tells of a run that was lost by this alone.
+    With a node too many the rendezvous waits and gives up after ten minutes, at every restart again. With one too
+    few, or with fewer processes than GPUs, hardware idles that others wait for: after an update of the operator a
+    job asked for 8 GPUs and trained on one (trainer, issue 1992). With more processes than GPUs the start ends in
+    “invalid device ordinal”. Parallel groups that do not fit stop the program, or are cut down in silence (older
+    releases of Megatron clamp the pipeline). The mistake comes with a change of size in one of two places. The
+    reports are of small jobs.
 
     ## Bad
     ```yaml
@@ -80,6 +80,7 @@ def check(process: TrainingProcess, _context: Context) -> Iterator[Gap]:
     ## References
     - https://docs.pytorch.org/docs/stable/elastic/run.html
     - https://www.microsoft.com/en-us/research/publication/an-empirical-study-on-low-gpu-utilization-of-deep-learning-jobs
+    - https://github.com/kubeflow/trainer/issues/1992
     """
     if not process.workload.trains:
         return

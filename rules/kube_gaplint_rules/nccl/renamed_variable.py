@@ -24,9 +24,10 @@ OLD_NAMES = (
     name="renamed-variable",
     view=TrainingProcess,
     severity=Severity.INFO,
-    evidence=("pytorch-97191",),
     tier="later",
-    evidence_kind="derived",
+    evidence=("renamed-nccl-variable", "pytorch-97191"),
+    evidence_kind="facts",
+    sources=("pytorch-elastic-agent", "pytorch-process-group-nccl"),
 )
 def check(process: TrainingProcess, _context: Context) -> Iterator[Gap]:
     """A variable of torch stands under its old name, which torch 2.2 and later read with a warning or not at all.
@@ -38,9 +39,11 @@ def check(process: TrainingProcess, _context: Context) -> Iterator[Gap]:
     then without effect.
 
     ## Why it hurts
-    Little today: a warning in every rank's log. The value that torchrun overrides in silence is the trap. The watchdog
-    that failed to end hung processes (pytorch issue 97191) led to new defaults together with the new names; a manifest
-    that still has the old ones was written for another torch. The rule is derived from that, no loss is reported.
+    Little today: a warning in every rank's log, which frameworks and scripts carried on for two years and more
+    (ray, issue 47286; physicsnemo, issue 568). The value that torchrun overrides in silence is the trap. The
+    watchdog that failed to end hung processes (pytorch issue 97191) led to new defaults together with the new
+    names; a manifest that still has the old ones was written for another torch. No report tells of a loss by it:
+    the rule rests on how torch and torchrun read the names.
 
     ## Bad
     ```yaml
@@ -90,6 +93,7 @@ def check(process: TrainingProcess, _context: Context) -> Iterator[Gap]:
     ## References
     - https://pytorch.org/docs/stable/torch_nccl_environment_variables.html
     - https://github.com/pytorch/pytorch/issues/97191
+    - https://github.com/ray-project/ray/issues/47286
     """
     if process.torch_at_least(RENAMED) is not True or process.uses_torch_surely_not:
         return

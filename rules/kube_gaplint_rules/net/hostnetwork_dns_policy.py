@@ -17,8 +17,7 @@ _WANTED = "ClusterFirstWithHostNet"
     name="hostnetwork-dns-policy",
     view=Workload,
     severity=Severity.WARNING,
-    evidence=("dns-race",),
-    evidence_kind="derived",
+    evidence=("volcano-778", "dns-race"),
 )
 def check(workload: Workload, _context: Context) -> Iterator[Gap]:
     """Pods on the host's network ask the node's resolver for names that only the cluster knows.
@@ -29,10 +28,10 @@ def check(workload: Workload, _context: Context) -> Iterator[Gap]:
     mpi-operator, which set the policy by themselves, are left alone.
 
     ## Why it hurts
-    With the default ClusterFirst a pod on the host's network falls back to the node's resolver, which has no Service
-    and no pod. Rank 0's name does not resolve: the workers crash until their retries are spent, or wait with their
-    GPUs. The reports behind this rule show unresolvable rendezvous names with other causes; that this setting is one of
-    them follows from Kubernetes' documentation.
+    With the default ClusterFirst a pod on the host's network falls back to the node's resolver, which has no
+    Service and no pod. Rank 0's name does not resolve: the workers crash until their retries are spent, or wait
+    with their GPUs. An MPI job on Volcano ended with “unknown host” for all of its workers; Volcano has set the
+    policy itself since then (issue 778), most others do not.
 
     ## Bad
     ```yaml
@@ -87,6 +86,7 @@ def check(workload: Workload, _context: Context) -> Iterator[Gap]:
 
     ## References
     - https://kubernetes.io/docs/concepts/services-networking/dns-pod-service/#pod-s-dns-policy
+    - https://github.com/volcano-sh/volcano/issues/778
     """
     if not workload.trains or workload.batch is not None or not several_pods(workload):
         return

@@ -18,8 +18,7 @@ MADE_AGAIN = frozenset({"pods", "jobs"})
     name="webhook-fails-closed",
     view=Webhook,
     severity=Severity.WARNING,
-    evidence=("IL-0032",),
-    evidence_kind="thin",
+    evidence=("slinky-189", "IL-0032"),
 )
 def check(webhook: Webhook, _context: Context) -> Iterator[Gap]:
     """When the webhook's backend is down, no training pod can be created, so no run comes back.
@@ -33,9 +32,11 @@ def check(webhook: Webhook, _context: Context) -> Iterator[Gap]:
     resources.
 
     ## Why it hurts
-    The evidence is thin: one talk. An in-house mutating webhook of Airbnb made a patch that failed, so that lost pods
-    were not replaced. Half the pods of a service were gone, and for 7 days nobody saw it. The restart of a training run
-    creates all its pods at once, and often the backend stood on the very node that failed.
+    The webhook of the Slurm operator failed closed for the binding of every pod: when the node that ran it
+    rebooted, nothing in the cluster could be placed any more (slurm-operator, issue 189). A mutating webhook of
+    Airbnb made a patch that failed, so that lost pods were not replaced: half the pods of a service were gone, and
+    for 7 days nobody saw it. The restart of a training run creates all its pods at once, and often the backend
+    stood on the very node that failed.
 
     ## Bad
     ```yaml
@@ -75,6 +76,7 @@ def check(webhook: Webhook, _context: Context) -> Iterator[Gap]:
 
     ## References
     - https://kubernetes.io/docs/concepts/cluster-administration/admission-webhooks-good-practices/
+    - https://github.com/SlinkyProject/slurm-operator/issues/189
     """
     targets = [name for name in webhook.targets if name in MADE_AGAIN]
     if not targets or not webhook.on_create or webhook.match_conditions:

@@ -14,7 +14,6 @@ from kube_gaplint.rule import Context, rule
     view=Workload,
     severity=Severity.INFO,
     evidence=("mpi-launcher-policy",),
-    evidence_kind="thin",
     tier="later",
 )
 def check(workload: Workload, _context: Context) -> Iterator[Gap]:
@@ -28,8 +27,8 @@ def check(workload: Workload, _context: Context) -> Iterator[Gap]:
     ## Why it hurts
     A user wrote `backoffLimit: 3` and Never, and no new launcher came (mpi-operator#651; the MPIJob was v1). Another
     one chose ExitCode: the launcher ended with 137, which counts as retryable, the worker was made again, and the
-    launcher was not (trainer#1768). The operator of v2beta1 refuses an MPIJob with ExitCode outright. The evidence is
-    thin: two reports of small jobs, and the operators' code.
+    launcher was not (trainer#1768). The operator of v2beta1 refuses an MPIJob with ExitCode outright. Both jobs
+    were small.
 
     ## Bad
     ```yaml
