@@ -88,7 +88,7 @@ def test_other_files_are_left_out_and_counted(repository: Path, capsys: Captured
     assert data["findings"] == []
     assert data["summary"]["elsewhere"] == 2
     assert run(["--select", RULE, "--changed", "README.md"]) == 0
-    assert "2 findings where nothing has changed." in capsys.readouterr().out
+    assert "2 findings that this change does not bring." in capsys.readouterr().out
     assert repository.exists()
 
 

@@ -1,4 +1,4 @@
-"""`--diff-base`, with git itself: what counts as changed, shallow clones, and that nothing else is run."""
+"""`--diff-base`, with git itself: what counts as new, shallow clones, and that nothing else is run."""
 
 from __future__ import annotations
 
@@ -90,9 +90,10 @@ def commit(message: str) -> None:
     git("commit", "-q", "-m", message)
 
 
-def report(capsys: Captured, *arguments: str) -> dict[str, Any]:
+def report(capsys: Captured, *arguments: str, select: str = "RETRY001") -> dict[str, Any]:
     capsys.readouterr()
-    run([*arguments, "--select", "RETRY001", "--format", "json"])
+    selection = ("--select", select) if select else ()
+    run([*arguments, *selection, "--format", "json"])
     data: dict[str, Any] = json.loads(capsys.readouterr().out)
     return data
 
@@ -112,28 +113,86 @@ def test_nothing_has_changed(repository: Path, capsys: Captured) -> None:
     assert data["findings"] == []
     assert data["summary"]["elsewhere"] == 3
     assert run(["--select", "RETRY001", "--diff-base", "main"]) == 0
-    assert "3 findings where nothing has changed." in capsys.readouterr().out
+    assert "3 findings that this change does not bring." in capsys.readouterr().out
     assert repository.exists()
 
 
-def test_an_object_counts_with_any_of_its_lines(repository: Path, capsys: Captured) -> None:
+def test_older_gaps_of_a_changed_object_are_none_of_the_change(repository: Path, capsys: Captured) -> None:
     path = repository / "jobs" / "two.yaml"
-    edit(path, "name: two", "name: second")
+    edit(path, "image: pytorch/pytorch:2.6.0-cuda12.4-cudnn9-devel", "image: pytorch/pytorch:latest")
+    assert names(capsys, "--diff-base", "main") == []
+    found = report(capsys, "--diff-base", "main", "--min-severity", "info", select="")
+    assert {finding["code"] for finding in found["findings"]} == {"IMG001"}
+    assert found["summary"]["elsewhere"] > 6
+    commit("image")
+    assert report(capsys, "--diff-base", "main", "--min-severity", "info", select="") == found
+
+
+def test_another_name_makes_another_object(repository: Path, capsys: Captured) -> None:
+    edit(repository / "jobs" / "two.yaml", "name: two", "name: second")
     assert names(capsys, "--diff-base", "main") == ["second"]
     commit("rename")
     assert names(capsys, "--diff-base", "main") == ["second"]
-    edit(path, "  completionMode: Indexed\n", "")  # a line less, in the first object
-    assert names(capsys, "--diff-base", "main") == ["one", "second"]
+    assert names(capsys, "--diff-base", "HEAD") == []
+
+
+def test_a_line_less_brings_a_gap(repository: Path, capsys: Captured) -> None:
+    path = repository / "jobs" / "two.yaml"
+    path.write_text(job("one", backoff=3) + "---\n" + job("two"))
+    commit("restarts")
+    edit(path, "  backoffLimit: 3\n", "  backoffLimit: 0\n")
     assert names(capsys, "--diff-base", "HEAD") == ["one"]
+    assert names(capsys, "--diff-base", "main") == []  # it was so on main
 
 
-@pytest.mark.parametrize(
-    ("line", "changed"),
-    [("  parallelism: 4\n", ["one"]), ("            nvidia.com/gpu: 8\n", ["one"]), ("---\n", [])],
-)
-def test_lines_around_an_object(repository: Path, capsys: Captured, line: str, changed: list[str]) -> None:
-    edit(repository / "jobs" / "two.yaml", line, f"# a remark\n{line}")
-    assert names(capsys, "--diff-base", "main") == changed  # a remark between two objects is of neither
+def test_what_a_change_does_to_other_files_objects(repository: Path, capsys: Captured) -> None:
+    uses = "        envFrom:\n        - configMapRef:\n            name: nccl\n"
+    (repository / "jobs" / "other.yaml").write_text(
+        job("other").replace("        resources:\n", f"{uses}        resources:\n")
+    )
+    settings = repository / "nccl.yaml"
+    settings.write_text(
+        "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: nccl\ndata:\n"
+        '  TORCH_NCCL_ASYNC_ERROR_HANDLING: "1"\n  NCCL_DEBUG: WARN\n'
+    )
+    commit("settings")
+    edit(settings, 'HANDLING: "1"', 'HANDLING: "0"')
+    data = report(capsys, "--diff-base", "HEAD", select="NCCL001")
+    assert [finding["object"]["name"] for finding in data["findings"]] == ["other"]
+    edit(settings, 'HANDLING: "0"', 'HANDLING: "1"')
+    settings.unlink()  # what it held is not known any more
+    data = report(capsys, "--diff-base", "HEAD", "--min-severity", "info", select="GAP003")
+    assert [finding["code"] for finding in data["findings"]] == ["GAP003"]
+
+
+def test_a_gap_that_gets_another_value(repository: Path, capsys: Captured) -> None:
+    path = repository / "jobs" / "other.yaml"
+    path.write_text(job("other", backoff=3).replace("pytorch/pytorch:2.6.0-cuda12.4-cudnn9-devel", "own:latest"))
+    saves = "train.py, --max_steps, 100000, --save_steps, 20000"
+    edit(path, "train.py", saves)
+    commit("saves")
+    edit(path, "  parallelism: 4\n", "  # four of them\n  parallelism: 4\n")
+    found = report(capsys, "--diff-base", "HEAD", "--min-severity", "info", select="CKPT003")
+    assert found["findings"] == []
+    edit(path, "--save_steps, 20000", "--save_steps, 40000")
+    found = report(capsys, "--diff-base", "HEAD", "--min-severity", "info", select="CKPT003")
+    assert [finding["location"]["line"] for finding in found["findings"]] == [17]
+
+
+def test_a_suppression_that_goes(repository: Path, capsys: Captured) -> None:
+    path = repository / "jobs" / "other.yaml"
+    edit(path, "backoffLimit: 0", "backoffLimit: 0  # gaplint: ignore[RETRY001] the scheduler resubmits")
+    commit("suppressed")
+    assert names(capsys, "--diff-base", "HEAD") == []
+    edit(path, "  # gaplint: ignore[RETRY001] the scheduler resubmits", "")
+    assert names(capsys, "--diff-base", "HEAD") == ["other"]
+    assert names(capsys, "--diff-base", "main") == []
+
+
+def test_a_second_copy_is_new(repository: Path, capsys: Captured) -> None:
+    (repository / "jobs" / "a-copy.yaml").write_text("# a copy\n" + job("other"))
+    data = report(capsys, "--diff-base", "main")
+    assert [finding["location"]["file"] for finding in data["findings"]] == ["jobs/a-copy.yaml"]
 
 
 def test_new_files_staged_or_not(repository: Path, capsys: Captured) -> None:
@@ -143,20 +202,86 @@ def test_new_files_staged_or_not(repository: Path, capsys: Captured) -> None:
     assert names(capsys, "--diff-base", "main") == ["untracked"]
     (repository / ".gitignore").write_text("other.yaml\n")  # it stays tracked
     assert names(capsys, "--diff-base", "main", "jobs") == ["untracked"]
+    assert names(capsys, "--diff-base", "main", 'jobs/new é "x".yaml') == ["untracked"]
 
 
-def test_a_renamed_file_is_no_change_until_it_is_edited(repository: Path, capsys: Captured) -> None:
-    git("mv", "jobs/two.yaml", "jobs/moved.yaml")
+def test_a_moved_file_brings_nothing(repository: Path, capsys: Captured) -> None:
+    (repository / "deep" / "er").mkdir(parents=True)
+    git("mv", "jobs/two.yaml", "deep/er/moved.yaml")
+    for paths in ((), ("deep",), ("deep/er/moved.yaml",), ("jobs", "deep/er")):
+        assert names(capsys, "--diff-base", "main", *paths) == []
     commit("move")
     assert names(capsys, "--diff-base", "main") == []
-    edit(repository / "jobs" / "moved.yaml", "name: two", "name: second")
-    assert names(capsys, "--diff-base", "main") == ["second"]
+    edit(repository / "deep" / "er" / "moved.yaml", "name: two", "name: second")
+    assert names(capsys, "--diff-base", "main", "deep") == ["second"]
+
+
+def test_a_moved_script_that_is_called_as_its_file(repository: Path, capsys: Captured) -> None:
+    script = repository / "train.sbatch"
+    script.write_text("#!/bin/bash\n#SBATCH --nodes=8\n#SBATCH --gpus-per-node=8\n\nexport A=1\nsrun python train.py\n")
+    commit("script")
+    git("mv", "train.sbatch", "jobs/pretrain.sbatch")
+    commit("move")
+    edit(repository / "jobs" / "pretrain.sbatch", "A=1", "A=2")
+    data = report(capsys, "--diff-base", "HEAD~1", "--min-severity", "info", select="")
+    assert data["findings"] == []
+    assert data["summary"]["elsewhere"] > 6
+    edit(repository / "jobs" / "pretrain.sbatch", "export A=2", "export NCCL_TIMEOUT=5")
+    data = report(capsys, "--diff-base", "HEAD~1", "--min-severity", "info", select="")
+    assert {finding["code"] for finding in data["findings"]} == {"NCCL007"}
+
+
+def test_a_moved_kustomization_is_read_as_it_was(repository: Path, capsys: Captured) -> None:
+    base, over = repository / "base", repository / "over"
+    base.mkdir()
+    over.mkdir()
+    (base / "job.yaml").write_text(job("based", backoff=3))
+    (base / "kustomization.yaml").write_text("resources:\n- job.yaml\n")
+    (over / "kustomization.yaml").write_text("namePrefix: my-\nresources:\n- ../base\n")
+    commit("kustomize")
+    git("mv", "base/job.yaml", "base/train.yaml")
+    edit(base / "kustomization.yaml", "job.yaml", "train.yaml")
+    assert names(capsys, "--diff-base", "HEAD") == []
+    edit(base / "train.yaml", "backoffLimit: 3", "backoffLimit: 0")
+    assert names(capsys, "--diff-base", "HEAD") == ["my-based"]
 
 
 def test_a_deleted_file_and_a_deleted_object(repository: Path, capsys: Captured) -> None:
     (repository / "jobs" / "other.yaml").unlink()
     (repository / "jobs" / "two.yaml").write_text(job("two"))
     assert names(capsys, "--diff-base", "main") == []
+    git("rm", "-q", "--cached", "jobs/two.yaml")
+    assert names(capsys, "--diff-base", "main") == []
+
+
+def test_files_folders_and_links_in_one_anothers_place(repository: Path, capsys: Captured) -> None:
+    jobs = repository / "jobs"
+    (jobs / "link.yaml").symlink_to("two.yaml")
+    commit("link")
+    (jobs / "other.yaml").unlink()
+    (jobs / "other.yaml").mkdir()
+    (jobs / "other.yaml" / "inner.yaml").write_text(job("other"))
+    (jobs / "link.yaml").unlink()
+    (jobs / "link.yaml").write_text(job("linked"))
+    assert names(capsys, "--diff-base", "main") == ["linked"]
+    commit("turned")
+    (jobs / "link.yaml").unlink()
+    (jobs / "link.yaml").symlink_to("two.yaml")
+    assert names(capsys, "--diff-base", "main") == []
+
+
+def test_in_the_middle_of_a_merge(repository: Path, capsys: Captured) -> None:
+    path = repository / "jobs" / "other.yaml"
+    edit(path, "backoffLimit: 0", "backoffLimit: 1")
+    commit("topic")
+    git("checkout", "-q", "main")
+    edit(path, "backoffLimit: 0", "backoffLimit: 2")
+    commit("main")
+    git("checkout", "-q", "topic")
+    with pytest.raises(subprocess.CalledProcessError):
+        git("merge", "-q", "main")
+    data = report(capsys, "--diff-base", "main", select="")
+    assert [finding["code"] for finding in data["findings"]] == ["GAP001"]
 
 
 def test_what_the_base_has_changed_meanwhile_does_not_count(repository: Path, capsys: Captured) -> None:
@@ -184,33 +309,25 @@ def test_from_another_folder_and_for_a_part(
 def test_line_ends_and_odd_bytes(repository: Path, capsys: Captured) -> None:
     path = repository / "jobs" / "other.yaml"
     path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
-    assert names(capsys, "--diff-base", "main") == ["other"]
-    commit("crlf")
-    assert names(capsys, "--diff-base", "HEAD") == []
+    assert names(capsys, "--diff-base", "main") == []
     (repository / "wide.yaml").write_bytes(job("wide").encode("utf-16"))
     commit("wide")
     (repository / "wide.yaml").write_bytes(job("wider").encode("utf-16"))
     assert names(capsys, "--diff-base", "HEAD") == ["wider"]
+    (repository / "big.yaml").write_bytes(b"#" * (revision.MAX_BYTES + 1))
+    commit("big")
+    (repository / "big.yaml").write_text(job("big"))
+    assert names(capsys, "--diff-base", "HEAD") == ["big"]
 
 
-def test_content_that_looks_like_a_patch(repository: Path, capsys: Captured) -> None:
-    path = repository / "jobs" / "two.yaml"
-    edit(path, "metadata:\n", "# x\n# +++ b/jobs/other.yaml\nmetadata:\n")
-    text = path.read_text().replace("# +++", "++ b/jobs/other.yaml\n#")
-    (repository / "jobs" / "trick.txt").write_text("++ b/jobs/other.yaml\n@@ -1 +1,99 @@\n-- a/x\n" + text)
-    commit("trick")
-    assert names(capsys, "--diff-base", "main") == ["one"]
-
-
-def test_a_batch_script_is_one_object(repository: Path, capsys: Captured) -> None:
-    script = repository / "train.sbatch"
-    script.write_text("#!/bin/bash\n#SBATCH --nodes=8\n#SBATCH --gpus-per-node=8\n\nexport A=1\nsrun python train.py\n")
-    commit("script")
-    edit(script, "A=1", "A=2")
-    capsys.readouterr()
-    run(["--diff-base", "HEAD", "--format", "json", "--min-severity", "info"])
-    findings = json.loads(capsys.readouterr().out)["findings"]
-    assert {finding["object"]["kind"] for finding in findings} == {"sbatch"}
+def test_names_that_git_would_quote(repository: Path, capsys: Captured) -> None:
+    for number, name in enumerate(('q"u\\o.yaml', "new\nline.yaml", "t\tab.yaml", os.fsdecode(b"\xff.yaml"))):
+        (repository / name).write_text(job(f"odd-{number}"))
+    commit("odd")
+    for path in repository.glob("*.yaml"):
+        edit(path, "  parallelism: 4\n", "  parallelism: 4\n  ttlSecondsAfterFinished: 864000\n")
+    assert names(capsys, "--diff-base", "HEAD") == []
+    assert len(names(capsys, "--diff-base", "main")) == 4
 
 
 def test_together_with_a_baseline(repository: Path, capsys: Captured) -> None:
@@ -228,7 +345,14 @@ def test_unknown_revisions(repository: Path, capsys: Captured) -> None:
     clone = repository.parent / "clone"
     git("clone", "-q", "-b", "topic", str(repository), str(clone))
     assert run([str(clone), "--diff-base", "main"]) == 2
-    assert "git knows no revision 'main'; did you mean origin/main?" in capsys.readouterr().err
+    assert f"git knows no revision 'main' in {clone}; did you mean origin/main?" in capsys.readouterr().err
+    assert run([str(clone), "--diff-base", "topik"]) == 2
+    assert "did you mean topic?" in capsys.readouterr().err
+    assert run([str(clone), "--diff-base", "release-7"]) == 2
+    assert (
+        "a branch, a tag or a commit that this clone has: `git branch --all` and `git tag` list them, `git fetch "
+        in (capsys.readouterr().err)
+    )
     for strange in ("--output=x", "nope", "-x", "a\nb", "HEAD:jobs"):
         assert run([str(clone), f"--diff-base={strange}"]) == 2
         assert "git knows no revision" in capsys.readouterr().err
@@ -316,22 +440,7 @@ def test_nothing_runs_without_the_option(repository: Path, monkeypatch: pytest.M
     assert run([str(repository), "--select", "RETRY001"]) == 1
 
 
-def test_patches_that_git_writes() -> None:
-    patch = (
-        b"diff --git a/a b/a\n--- a/a\n+++ b/a\n@@ -1,2 +1 @@\n-x\n-y\n+z\n@@ -9 +7,0 @@\n-+++ b/no\n"
-        b"diff --git a/gone b/gone\n--- a/gone\n+++ /dev/null\n@@ -1 +0,0 @@\n-x\n"
-        b'diff --git "a/q\\303\\251" "b/q\\303\\251"\n--- /dev/null\n+++ "b/q\\303\\251\\"\\t"\n'
-        b"@@ -0,0 +1,3 @@\n+@@ -1 +1 @@\n+b\n+c\n"
-        b"\\ No newline at end of file\n"
-        b"diff --git a/d b/d\nBinary files a/d and b/d differ\n"
-    )
-    found = dict(revision._changed_lines(patch))
-    assert set(found) == {b"a", 'qé"\t'.encode(), b"d"}
-    assert [(lines.starts, lines.ends) for lines in found.values()] == [([1, 7], [1, 7]), ([1], [3]), ([], [])]
-    assert found[b"d"].meet(5, 5) and found[b"a"].meet(5, 9) and not found[b"a"].meet(2, 6)
-
-
-def test_several_repositories(repository: Path) -> None:
+def test_several_repositories(repository: Path, capsys: Captured) -> None:
     other = repository / "inner"
     other.mkdir()
     git("init", "-q", "-b", "main", where=other)
@@ -340,7 +449,27 @@ def test_several_repositories(repository: Path) -> None:
     (other / "a.yaml").write_text(job("inner"))
     git("add", "-A", where=other)
     git("commit", "-q", "-m", "x", where=other)
+    edit(other / "a.yaml", "  parallelism: 4\n", "  # four\n  parallelism: 4\n")
     (other / "b.yaml").write_text(job("new"))
     (repository / "c.yaml").write_text(job("c"))
-    changed = since("main", [".", "inner", "jobs"])
-    assert {os.path.relpath(path, repository) for path in changed.files} >= {"inner/b.yaml", "c.yaml"}
+    edit(repository / "jobs" / "other.yaml", "  parallelism: 4\n", "  # four\n  parallelism: 4\n")
+    assert names(capsys, "--diff-base", "main", ".", "inner", "jobs") == ["c", "new"]
+
+
+def test_a_partial_clone(repository: Path, capsys: Captured) -> None:
+    edit(repository / "jobs" / "two.yaml", "name: two", "name: second")
+    commit("topic")
+    git("config", "uploadpack.allowFilter", "true")
+    clone = repository.parent / "clone"
+    git("clone", "-q", "--filter=blob:none", "-b", "topic", f"file://{repository}", str(clone))
+    assert run([str(clone), "--diff-base", "origin/main"]) == 2
+    assert "this clone is partial (git clone --filter) and lacks what the files held" in capsys.readouterr().err
+
+
+def test_contents_that_are_lost(repository: Path, capsys: Captured) -> None:
+    edit(repository / "jobs" / "two.yaml", "name: two", "name: second")
+    blob = git("rev-parse", "main:jobs/two.yaml")
+    (repository / ".git" / "objects" / blob[:2] / blob[2:]).unlink()
+    assert run(["--diff-base", "main"]) == 2
+    error = capsys.readouterr().err
+    assert "git" in error and "itself failed" not in error

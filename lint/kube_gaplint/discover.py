@@ -1,4 +1,4 @@
-# ruff: noqa: PTH113, PTH116, PTH118, PTH119, PTH120
+# ruff: noqa: PTH118, PTH119, PTH120
 # Paths are strings here: an object for every file would double the time of the walk.
 """From the given paths to the files that are worth reading.
 
@@ -12,15 +12,14 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from msgspec import Struct, field
 
-from kube_gaplint import progress
+from kube_gaplint import disk, lazy_re, progress
+from kube_gaplint.disk import LARGE, SPECIAL, Refused
 from kube_gaplint.facts import candidates as facts
 from kube_gaplint.findings import FileError
 from kube_gaplint.text.read import MAX_BYTES
@@ -42,14 +41,9 @@ HELM = "Helm template"
 TEMPLATE = "template that is not filled in"
 LINK = "symbolic link"
 LINK_OUT = "symbolic link out of the given folder"
-SPECIAL = "not a regular file"
 BINARY = "binary"
-LARGE = f"larger than {MAX_BYTES // 2**20} MiB"
 TOOLS = "folder of a tool (node_modules, .venv …)"
 
-_OPEN_FLAGS = os.O_RDONLY
-for _flag in ("O_CLOEXEC", "O_NONBLOCK", "O_NOFOLLOW", "O_NOCTTY"):  # not every platform has them all
-    _OPEN_FLAGS |= getattr(os, _flag, 0)
 _GITIGNORE_LIMIT = 2**20
 _HEAD = 4096
 
@@ -175,24 +169,11 @@ def discover(
     return walk.found
 
 
-_texts: ContextVar[Mapping[str, bytes]] = ContextVar("_texts", default={})  # noqa: B039, nothing writes to it
-
-
-@contextmanager
-def reading_instead(texts: Mapping[str, bytes]) -> Iterator[None]:
-    """Within it, files have other bytes, by real path: so that a change is judged before it is made."""
-    token = _texts.set(texts)
-    try:
-        yield
-    finally:
-        _texts.reset(token)
-
-
 def read_file(file: FileId) -> bytes | None:
     """The bytes of a file that a reference leads to; None where it is no regular file, too large or unreadable."""
     try:
-        return _read(file.path)
-    except (OSError, _Refused):
+        return disk.read(file.path)
+    except (OSError, Refused):
         return None
 
 
@@ -204,9 +185,9 @@ def within(path: str, folder: str) -> bool:
 # Bytes
 
 
-_KIND = re.compile(rb"""\s*:[ \t]*["']?([A-Za-z][A-Za-z0-9]*)["']?[ \t]*(?:[\r\n,}#]|\Z)""")
-_NAME = re.compile(rb"""(?<![\w./-])name["']?[ \t]*:[ \t]*["']?([A-Za-z0-9][A-Za-z0-9._-]*)""")
-_TOP_LEVEL = re.compile(rb"\n(?=[^ \t\r\n#])")
+_KIND = lazy_re.compile(rb"""\s*:[ \t]*["']?([A-Za-z][A-Za-z0-9]*)["']?[ \t]*(?:[\r\n,}#]|\Z)""")
+_NAME = lazy_re.compile(rb"""(?<![\w./-])name["']?[ \t]*:[ \t]*["']?([A-Za-z0-9][A-Za-z0-9._-]*)""")
+_TOP_LEVEL = lazy_re.compile(rb"\n(?=[^ \t\r\n#])")
 
 
 def interest_of(data: bytes, *, json: bool = False, kinds: frozenset[str] = frozenset()) -> Interest | None:
@@ -300,54 +281,7 @@ def _is_binary(data: bytes) -> bool:
     return not (even.count(0) > len(even) * 0.7 or odd.count(0) > len(odd) * 0.7)
 
 
-# Files
-
-
-class _Refused(Exception):
-    """A file that is not read; the reason is one of those above."""
-
-
-def _read(path: str, limit: int = MAX_BYTES) -> bytes:
-    """All bytes of a regular file of at most `limit` bytes. Raises OSError and _Refused."""
-    instead = _texts.get().get(path)
-    if instead is not None:
-        return instead
-    # A FIFO does not block the call and is refused, as is a link: paths here are real ones.
-    descriptor = os.open(path, _OPEN_FLAGS)
-    try:
-        status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode):
-            raise _Refused(SPECIAL)
-        if status.st_size > limit:
-            raise _Refused(LARGE)
-        data = os.read(descriptor, status.st_size + 1)
-        if len(data) == status.st_size:
-            return data
-        return _rest(descriptor, data, limit)
-    finally:
-        os.close(descriptor)
-
-
-def _rest(descriptor: int, data: bytes, limit: int) -> bytes:
-    parts = [data]  # it grew, or is one of those files whose size reads as 0
-    total = len(data)
-    while total <= limit and (data := os.read(descriptor, 2**16)):
-        parts.append(data)
-        total += len(data)
-    if total > limit:
-        raise _Refused(LARGE)
-    return b"".join(parts)
-
-
-def _head(path: str) -> bytes:
-    """The first bytes of a regular file. Raises as `_read` does."""
-    descriptor = os.open(path, _OPEN_FLAGS)
-    try:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise _Refused(SPECIAL)
-        return os.read(descriptor, _HEAD)
-    finally:
-        os.close(descriptor)
+# Names
 
 
 def _form_of(name: str) -> str:
@@ -455,8 +389,8 @@ def _valid(lines: Sequence[str]) -> list[str]:
 
 def _ignore_file(folder: str, path: str) -> _Ignore | None:
     try:
-        data = _read(path, _GITIGNORE_LIMIT)
-    except (OSError, _Refused):
+        data = disk.read(path, _GITIGNORE_LIMIT)
+    except (OSError, Refused):
         return None
     lines = data.decode("utf-8", "surrogateescape").removeprefix("\ufeff").splitlines()
     lines = [line for line in lines if line.strip() and not line.startswith("#")]
@@ -515,7 +449,7 @@ class _Walk:
             raise PathError(path, "not a path")
         real = os.path.realpath(path)
         try:
-            mode = os.stat(real).st_mode
+            mode = disk.mode(real)
         except OSError as error:
             raise PathError(path, _why(error)) from error
         if self.exclude_named and self._is_excluded(real, is_folder=stat.S_ISDIR(mode)):
@@ -540,8 +474,7 @@ class _Walk:
 
     def _named_folder(self, path: str, real: str) -> None:
         try:
-            with os.scandir(real):
-                pass
+            disk.entries(real)
         except OSError as error:
             raise PathError(path, _why(error)) from error
         top = boundary_of(real)
@@ -560,8 +493,8 @@ class _Walk:
         form = _form_of(name) or _form_of(path.rpartition("/")[2])
         file = FileId(path, real, boundary_of(folder) or (folder if form == "kustomization" else real))
         try:
-            data = _read(real)
-        except _Refused as refused:
+            data = disk.read(real)
+        except Refused as refused:
             if str(refused) != LARGE:
                 raise PathError(path, str(refused)) from refused
             kind: Form = "script" if form in ("script", "shell") else "yaml"
@@ -597,8 +530,7 @@ class _Walk:
 
     def _visit(self, folder: _Folder, links: list[tuple[_Folder, str]]) -> list[_Folder]:
         try:
-            with os.scandir(folder.path) as listing:
-                entries = sorted(listing, key=lambda entry: entry.name)
+            entries = disk.entries(folder.path)
         except OSError as error:
             self.found.errors.append(FileError(_shown(folder, "") or ".", _why(error)))
             return []
@@ -661,7 +593,7 @@ class _Walk:
         real = os.path.realpath(_join(folder.path, name))
         if not within(real, folder.given):
             self.found.skip(LINK_OUT)
-        elif real in self.seen or not os.path.isfile(real) or not _form_of(name) or _in_version_control(real):
+        elif real in self.seen or not disk.is_file(real) or not _form_of(name) or _in_version_control(real):
             self.found.skip(LINK)
         else:
             self.found.files -= 1
@@ -682,12 +614,12 @@ class _Walk:
             return
         shown = _shown(folder, name)
         try:
-            if form == "bare" and not _bare_script(_head(path)):
+            if form == "bare" and not _bare_script(disk.head(path, _HEAD)):
                 self.found.skip(OTHER)
                 return
             self.seen.add(path)
-            data = _read(path)
-        except _Refused as refused:
+            data = disk.read(path)
+        except Refused as refused:
             self.found.skip(str(refused))
             return
         except OSError as error:
@@ -819,7 +751,7 @@ def _chart_around(real: str, shown: str) -> str | None:
     while name:
         parent = os.path.dirname(here)
         up = os.path.normpath(os.path.join(up, ".."))
-        if name == "templates" and os.path.isfile(os.path.join(parent, "Chart.yaml")):
+        if name == "templates" and disk.is_file(os.path.join(parent, "Chart.yaml")):
             return up
         if parent == here:
             break

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from kube_gaplint.given import Given
     from kube_gaplint.kinds import Model
     from kube_gaplint.kinds.generic import UserKind
-    from kube_gaplint.revision import Changed
+    from kube_gaplint.revision import Before
 
 
 class UsageProblem(Exception):
@@ -53,8 +53,10 @@ class Request(Struct, frozen=True):
     """Other severities than those of the rules, by code."""
     file_ignores: FileIgnores | None = None
     baseline: Baseline | None = None
-    changed: Changed | Given | None = None
+    changed: Given | None = None
     """Where findings count; everywhere, where nothing is given."""
+    before: Before | None = None
+    """What the files held before a change: only what is new beside the findings there counts."""
     exclude: tuple[Exclusion, ...] = ()
     exclude_named: bool = False
     """Whether `exclude` counts for paths that are named as well."""
@@ -117,11 +119,7 @@ def read(request: Request) -> Reading:
     except discover.PathError as error:
         raise UsageProblem(str(error)) from error
     loaded = bundle.load(discovery)
-    wanted = None
-    if request.changed is not None:
-        from kube_gaplint.given import Given
-
-        wanted = request.changed.concerns() if isinstance(request.changed, Given) else None
+    wanted = None if request.changed is None else request.changed.concerns()
     model = build(loaded.bundle, request.profile, request.kinds, wanted)
     return Reading(discovery, loaded, model, partial=wanted is not None)
 
@@ -129,6 +127,21 @@ def read(request: Request) -> Reading:
 def lint(request: Request) -> Report:
     """Judge the paths of a request. Raises UsageProblem."""
     codes = selected_codes(request)
+    report, is_partial = _judge(request, codes)
+    if request.baseline is not None:
+        _accept(report, request.baseline, request, codes)
+    if request.changed is not None:
+        _keep(report, list(filter(request.changed.touches, report.findings)), request.min_severity)
+    if request.before is not None:
+        _keep(report, _new(report, request.before, request), request.min_severity)
+    if is_partial:  # nobody has looked at the rest
+        report.summary.gone = report.summary.elsewhere = 0
+    _hide(report, request.min_severity)
+    return report
+
+
+def _judge(request: Request, codes: frozenset[str]) -> tuple[Report, bool]:
+    """All findings, the suppressed ones marked, and whether only a part was judged."""
     with _no_collector():
         reading = read(request)
         loaded = reading.loaded
@@ -142,16 +155,8 @@ def lint(request: Request) -> Report:
         found = _suppressed(found, loaded, codes, request.today)
         if request.file_ignores is not None:
             found = _ignored(found, request.file_ignores)
-        report = Report(errors=reading.errors, summary=reading.summary())
-        report.findings = _fingerprinted(_merged(found))
-    if request.baseline is not None:
-        _accept(report, request.baseline, request, codes)
-    if request.changed is not None:
-        _keep_changed(report, request.changed, request.min_severity)
-    if reading.partial:  # nobody has looked at the rest
-        report.summary.gone = report.summary.elsewhere = 0
-    _hide(report, request.min_severity)
-    return report
+        report = Report(_fingerprinted(_merged(found)), reading.errors, reading.summary())
+    return report, reading.partial
 
 
 @contextmanager
@@ -364,14 +369,32 @@ def _accept(report: Report, baseline: Baseline, request: Request, codes: frozens
     report.summary.gone = sum(row.count for row in gone)
 
 
-def _keep_changed(report: Report, changed: Changed | Given, least: Severity) -> None:
-    kept, elsewhere = [], 0
-    for finding in report.findings:
-        if changed.touches(finding):
-            kept.append(finding)
-        else:
-            elsewhere += finding.suppressed is None and finding.severity >= least
-    report.findings, report.summary.elsewhere = kept, elsewhere
+def _new(report: Report, before: Before, request: Request) -> list[Finding]:
+    """The findings that a run over the files as they were does not have. Raises UsageProblem."""
+    from kube_gaplint.compare import new_findings
+    from kube_gaplint.revision import RevisionProblem
+
+    if not before or not report.findings:
+        return []
+    paths = before.paths(request.paths)
+    if not paths:
+        return report.findings
+    try:
+        with before.reading():
+            earlier = lint(replace(request, paths=paths, before=None, baseline=None, min_severity=min(Severity)))
+    except RevisionProblem as problem:
+        raise UsageProblem(str(problem)) from problem
+    return new_findings(report.findings, earlier.findings, before.renamed)
+
+
+def _keep(report: Report, kept: list[Finding], least: Severity) -> None:
+    """Leave out what does not come from a change, and count it."""
+
+    def counting(findings: list[Finding]) -> int:
+        return sum(finding.suppressed is None and finding.severity >= least for finding in findings)
+
+    report.summary.elsewhere = counting(report.findings) - counting(kept)
+    report.findings = kept
 
 
 def _hide(report: Report, least: Severity) -> None:

@@ -235,7 +235,7 @@ class Summary(Struct):
     """Counts of one run. `skipped`: what was passed over, by reason. `hidden`: findings below --min-severity.
 
     `accepted` findings are in the baseline, `gone` ones are in it and were not found any more. `elsewhere`: findings
-    outside of what has changed, with --diff-base or --changed.
+    that do not come from the change, with --diff-base or --changed.
     `hints` say what to run so that more is judged, one sentence each.
     """
 

@@ -14,14 +14,14 @@ from typing import Any
 
 from msgspec import Struct
 
-from kube_gaplint import BUILTIN_PACK
+from kube_gaplint import BUILTIN_PACK, lazy_re
 from kube_gaplint.text.compose import compose
 from kube_gaplint.text.nodes import Mapping, Node, Scalar, Sequence
 from kube_gaplint.text.source import Source
 
 FACETS = ("symptoms", "causes", "components", "factors")
 """The fields that hold words of a closed vocabulary."""
-_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]{0,80}\Z", re.ASCII)
+_ID = lazy_re.compile(r"[A-Za-z0-9][A-Za-z0-9-]{0,80}\Z", re.ASCII)
 
 
 class Visible(Struct, frozen=True):

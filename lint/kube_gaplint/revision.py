@@ -1,25 +1,24 @@
 # ruff: noqa: PTH118
 # Paths are strings here, as in discover.
-"""What has changed since a revision, as git tells it: the only place that runs another program.
+"""What the files held at a revision, as git tells it: the only place that runs another program.
 
 git may run programs that its configuration names, and fetch what a partial clone lacks. All of that is switched off:
-monitors, hooks, external and text-converting diffs, filters of attributes, and every transport.
+monitors, hooks, external and text-converting diffs, filters of attributes, and every transport. Nothing is checked
+out: the contents come from `git cat-file`, one by one, when a run reads them.
 """
 
 from __future__ import annotations
 
+import difflib
 import os
-import re
 import subprocess
-from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from typing import IO, NamedTuple
 
-from msgspec import Struct, field
-
-from kube_gaplint.discover import boundary_of
-from kube_gaplint.findings import Finding
-from kube_gaplint.text.read import Unreadable, decode
-from kube_gaplint.text.source import Place
+from kube_gaplint import disk
+from kube_gaplint.discover import boundary_of, within
+from kube_gaplint.text.read import MAX_BYTES
 
 _SECONDS = 300
 _CONFIGURATION = (
@@ -31,114 +30,103 @@ _CONFIGURATION = (
 _SET_ASIDE = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_EXTERNAL_DIFF", "GIT_DIFF_OPTS")
 _ENVIRONMENT = {"GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "GIT_NO_LAZY_FETCH": "1", "LC_ALL": "C"}
 _DIFF = (
-    "diff", "--no-ext-diff", "--no-textconv", "--no-color", "--no-relative", "--ignore-submodules=all",
-    "--unified=0", "--inter-hunk-context=0", "--find-renames", "--src-prefix=a/", "--dst-prefix=b/",
+    "diff", "--raw", "-z", "--no-abbrev", "--no-ext-diff", "--no-textconv", "--no-color", "--no-relative",
+    "--ignore-submodules=all", "--find-renames",
 )  # fmt: skip
-
-_HUNK = re.compile(rb"@@ -\d+(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
-_OLD_NAME = re.compile(rb'--- ("?)a/(.*?)("?)\t?')
-_NEW_NAME = re.compile(rb'\+\+\+ ("?)b/(.*?)("?)\t?')
-_BINARY = re.compile(rb'Binary files .* and ("?)b/(.*)("?) differ')
-_ESCAPED = re.compile(rb"\\([0-7]{3}|.)")
-_ESCAPES = {b"n": b"\n", b"t": b"\t", b"r": b"\r", b"a": b"\a", b"b": b"\b", b"v": b"\v", b"f": b"\f"}
 
 
 class RevisionProblem(Exception):
     """git cannot say what has changed. The message says why and what to do."""
 
 
-class Lines(Struct):
-    """The lines of a file that are new or changed, as ranges in order; with `whole`, all of them.
+class Before:
+    """What some repositories held before a change. `note` says what is less exact than it should be, or is empty."""
 
-    A deletion counts as a change of the line that it follows.
-    """
+    def __init__(self) -> None:
+        self.note = ""
+        self.renamed: dict[str, str] = {}
+        """The old path of what has another one now, both real."""
+        self._texts: dict[str, _Blob] = {}
+        self._gone: set[str] = set()
 
-    whole: bool = False
-    starts: list[int] = field(default_factory=list)
-    ends: list[int] = field(default_factory=list)
-    old_name: bytes = b""
-    """What the file was called before; empty for a new one."""
+    def __bool__(self) -> bool:
+        """Whether anything has changed."""
+        return bool(self._texts or self._gone)
 
-    def add(self, first: int, last: int) -> None:
-        self.starts.append(first)
-        self.ends.append(last)
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """Within it, a run sees the files as they were. Raises RevisionProblem."""
+        with ExitStack() as stack:
+            texts = _Texts(self._texts, stack)
+            with disk.reading_instead(texts, self._gone):
+                yield
 
-    def meet(self, first: int, last: int) -> bool:
-        """Whether a change lies within lines from `first` to `last`."""
-        index = bisect_right(self.starts, last) - 1
-        return self.whole or (index >= 0 and self.ends[index] >= first)
+    def paths(self, paths: Sequence[str]) -> tuple[str, ...]:
+        """The paths under which a run finds what is under some paths now; only those that were there."""
+        real = {os.path.realpath(path): path for path in paths}
+        before = {path: given for path, given in real.items() if path not in self.renamed}
+        for new, old in self.renamed.items():
+            if any(within(new, path) for path in real) and not any(within(old, path) for path in before):
+                before[old] = os.path.relpath(old)
+        with disk.reading_instead(self._texts_of_names(), self._gone):
+            return tuple(given for path, given in before.items() if disk.is_file(path) or disk.is_folder(path))
 
+    def _texts_of_names(self) -> dict[str, bytes]:
+        return dict.fromkeys(self._texts, b"")
 
-class Changed(Struct):
-    """What has changed in some repositories. `note` says what is less exact than it should be, or is empty."""
-
-    files: dict[str, Lines] = field(default_factory=dict)
-    """By real path."""
-    note: str = ""
-    old_text: Callable[[str, Lines], str] = field(default=lambda _path, _lines: "")
-    """The text that a file (by real path) had before."""
-    _paths: dict[str, Lines | None] = field(default_factory=dict)
-    _old_texts: dict[str, str] = field(default_factory=dict)
-
-    def touches(self, finding: Finding) -> bool:
-        """Whether the place of a finding, its object, or a place that explains it has changed."""
-        ways = [finding.place, *(link.place for link in finding.origin.chain)]
-        ways += [related.origin.place for related in finding.related]
-        owner = finding.owner
-        if owner is not None and finding.subject.kind == "sbatch":
-            lines = self._lines(owner)  # a batch script is one object, of which the directives are shown
-            if lines is not None and (lines.whole or lines.starts):
-                return True
-        elif owner is not None and self._meets(owner):
-            if not self._stood_there(owner):
-                return True
-            ways = [way for way in ways if not _within(way, owner)]
-        return any(self._meets(place) for place in ways)
-
-    def _meets(self, place: Place) -> bool:
-        lines = self._lines(place)
-        return lines is not None and lines.meet(place.start.line, place.end.line)
-
-    def _stood_there(self, place: Place) -> bool:
-        """Whether the file held the same text before.
-
-        Of two like objects one after the other, git may say that the end of one and the start of the next are gone.
-        """
-        lines = self._lines(place)
-        if lines is None or not lines.old_name:
-            return False
-        path = os.path.realpath(place.source.path)
-        if path not in self._old_texts:
-            self._old_texts[path] = self.old_text(path, lines)
-        return place.text in self._old_texts[path]
-
-    def _lines(self, place: Place) -> Lines | None:
-        path = place.source.path
-        if path not in self._paths:
-            self._paths[path] = self.files.get(os.path.realpath(path))
-        return self._paths[path]
+    def _add(self, repository: _Repository, base: str) -> None:
+        for change in repository.changes(base):
+            old, new = (name and os.path.join(repository.top, name) for name in (change.old_name, change.new_name))
+            if old and change.blob:
+                self._texts[old] = _Blob(repository, change.blob)
+            if new and (new != old or not change.blob):
+                self._gone.add(new)
+            if old and new and new != old:
+                self.renamed[new] = old
+        self._gone -= self._texts.keys()
 
 
-def since(revision: str, paths: Sequence[str]) -> Changed:
-    """What has changed under some paths since their branch left `revision`, uncommitted and new files included.
+class _Blob(NamedTuple):
+    repository: _Repository
+    name: str
+
+
+class _Texts(Mapping[str, bytes]):
+    """The contents of files by path; each is asked for when it is read."""
+
+    def __init__(self, blobs: Mapping[str, _Blob], stack: ExitStack) -> None:
+        self._blobs = blobs
+        self._stack = stack
+        self._open: dict[str, _Contents] = {}
+
+    def __getitem__(self, path: str) -> bytes:
+        repository, name = self._blobs[path]
+        if repository.top not in self._open:
+            self._open[repository.top] = self._stack.enter_context(repository.contents())
+        return self._open[repository.top].of(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._blobs)
+
+    def __len__(self) -> int:
+        return len(self._blobs)
+
+    def __contains__(self, path: object) -> bool:
+        return path in self._blobs
+
+
+def since(revision: str, paths: Sequence[str]) -> Before:
+    """What was under some paths where their branch left `revision`; uncommitted and new files are changes, too.
 
     Raises RevisionProblem.
     """
-    texts: dict[str, tuple[_Repository, str]] = {}
-
-    def old_text(path: str, lines: Lines) -> str:
-        repository, base = texts[path]
-        return repository.text(base, lines.old_name)
-
-    changed = Changed(old_text=old_text)
+    before = Before()
     for top in _repositories(paths):
         repository = _Repository(top)
         base, note = repository.base(revision)
-        changed.note = changed.note or note
-        for name, lines in repository.changes(base):
-            path = os.path.join(top, name)
-            changed.files[path], texts[path] = lines, (repository, base)
-    return changed
+        before.note = before.note or note
+        before._add(repository, base)
+    return before
 
 
 def _repositories(paths: Sequence[str]) -> list[str]:
@@ -151,6 +139,14 @@ def _repositories(paths: Sequence[str]) -> list[str]:
         if top not in tops:
             tops.append(top)
     return tops
+
+
+class _Change(NamedTuple):
+    """One file: its names from the top level (empty where there was or is none), and the blob that it was."""
+
+    old_name: str
+    new_name: str
+    blob: str
 
 
 class _Repository:
@@ -173,38 +169,72 @@ class _Repository:
         if self.shallow:
             note = (
                 f"this clone is shallow and does not hold where {revision} and HEAD part: compared with {revision} "
-                "itself, so what it has changed since counts as well (a full clone is exact: fetch-depth: 0)"
+                "itself, so what it has mended since counts as new (a full clone is exact: fetch-depth: 0)"
             )
         return commit, note
 
-    def changes(self, base: str) -> Iterator[tuple[str, Lines]]:
-        """Changed and new files, by name from the top level."""
-        for name, lines in _changed_lines(self._run(*_DIFF, base, "--")):
-            yield os.fsdecode(name), lines
-        for name in self._run("ls-files", "-z", "--others", "--exclude-standard").split(b"\0"):
-            if name:
-                yield os.fsdecode(name), Lines(whole=True)
-
-    def text(self, commit: str, name: bytes) -> str:
-        """What a file held in a commit; empty where it is no text."""
+    def changes(self, base: str) -> list[_Change]:
+        """What has changed in the working tree since a commit. Raises RevisionProblem."""
         try:
-            return decode(self._run("cat-file", "blob", f"{commit}:{os.fsdecode(name)}"))
-        except Unreadable:
-            return ""
+            changes = list(_changes(self._run(*_DIFF, base, "--")))
+            sizes = self._sizes({change.blob for change in changes if change.blob})
+        except RevisionProblem as problem:
+            if self._ask("config", "--get-regexp", r"^remote\..*\.promisor$"):
+                raise RevisionProblem(
+                    "this clone is partial (git clone --filter) and lacks what the files held before; gaplint fetches "
+                    "nothing. Clone without --filter"
+                ) from problem
+            raise
+        # A file that is too large is read at no time.
+        changes = [one._replace(blob="") if sizes.get(one.blob, 0) > MAX_BYTES else one for one in changes]
+        untracked = self._run("ls-files", "-z", "--others", "--exclude-standard").split(b"\0")
+        return changes + [_Change("", os.fsdecode(name), "") for name in untracked if name]
+
+    @contextmanager
+    def contents(self) -> Iterator[_Contents]:
+        """A process that tells the contents of blobs."""
+        command, environment = _command(self.top, ("cat-file", "--batch"), self.configuration)
+        with subprocess.Popen(
+            command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+        ) as process:
+            assert process.stdin is not None
+            assert process.stdout is not None
+            try:
+                yield _Contents(process.stdin, process.stdout)
+            finally:
+                process.kill()
+
+    def _sizes(self, blobs: set[str]) -> dict[str, int]:
+        names = "".join(f"{blob}\n" for blob in sorted(blobs)).encode()
+        sizes = {}
+        for line in self._run("cat-file", "--batch-check", given=names).decode().splitlines():
+            name, kind, *size = line.split(" ")
+            if not size:
+                raise RevisionProblem(f"git cannot tell what {name} held in {self.top}: it is {kind}")
+            sizes[name] = int(size[0])
+        return sizes
 
     def _commit(self, revision: str) -> str:
         name = f"{revision}^{{commit}}"
         return self._ask("rev-parse", "--verify", "--quiet", "--end-of-options", name).decode()
 
     def _unknown(self, revision: str) -> str:
-        message = f"git knows no revision {revision!r}"
+        message = f"git knows no revision {revision!r} in {self.top}"
         if self.shallow:
             return (
                 f"{message}: this clone is shallow. Fetch it first (git fetch --depth=1 origin <branch>), "
                 "or clone with the whole history (actions/checkout: fetch-depth: 0; GitLab: GIT_DEPTH: 0)"
             )
-        remote = f"origin/{revision}"
-        return f"{message}; did you mean {remote}?" if self._commit(remote) else message
+        known = self._ask("for-each-ref", "--format=%(refname:short)", "refs/heads", "refs/remotes", "refs/tags")
+        names = known.decode("utf-8", "replace").splitlines()
+        near = [name for name in names if name.partition("/")[2] == revision]
+        near = near or difflib.get_close_matches(revision, names, n=2, cutoff=0.75)
+        if near:
+            return f"{message}; did you mean {' or '.join(near)}?"
+        return (
+            f"{message}. It takes a branch, a tag or a commit that this clone has: `git branch --all` and `git tag` "
+            "list them, `git fetch origin` gets those that are new (then it is origin/<branch>)"
+        )
 
     def _without_filters(self) -> Iterator[tuple[str, str]]:
         """Settings that keep git from running filters of attributes, by the name of each that is configured."""
@@ -217,16 +247,39 @@ class _Repository:
         """What git answers, or nothing where it has no answer."""
         return _git(self.top, arguments, self.configuration)[1].strip(b"\n")
 
-    def _run(self, *arguments: str) -> bytes:
+    def _run(self, *arguments: str, given: bytes = b"") -> bytes:
         """What git answers. Raises RevisionProblem."""
-        code, out, error = _git(self.top, arguments, self.configuration)
+        code, out, error = _git(self.top, arguments, self.configuration, given)
         if code:
             lines = error.decode("utf-8", "replace").strip().splitlines() or [f"exit code {code}"]
-            raise RevisionProblem(f"git {arguments[0]} fails in {self.top}: {lines[0]}")
+            raise RevisionProblem(f"git {arguments[0]} fails in {self.top}: {lines[-1]}")
         return out
 
 
-def _git(top: str, arguments: Iterable[str], configuration: Sequence[tuple[str, str]]) -> tuple[int, bytes, bytes]:
+class _Contents:
+    """Both ends of `git cat-file --batch`."""
+
+    def __init__(self, asking: IO[bytes], answering: IO[bytes]) -> None:
+        self._asking = asking
+        self._answering = answering
+
+    def of(self, blob: str) -> bytes:
+        """What a blob holds. Raises RevisionProblem."""
+        try:
+            self._asking.write(f"{blob}\n".encode())
+            self._asking.flush()
+            size = self._answering.readline().split(b" ")[-1]
+            if not size.strip().isdigit():
+                raise RevisionProblem(f"git cat-file does not tell what {blob} holds")
+            return self._answering.read(int(size) + 1)[:-1]
+        except OSError as error:
+            raise RevisionProblem(f"git cat-file fails: {error.strerror}") from error
+
+
+def _command(
+    top: str, arguments: Iterable[str], configuration: Sequence[tuple[str, str]]
+) -> tuple[list[str], dict[str, str]]:
+    """The command line and the environment that make git do nothing but answer."""
     command = ["git", "-C", top, "--no-pager"]
     for name, value in _CONFIGURATION:
         command += ["-c", f"{name}={value}"]
@@ -237,15 +290,15 @@ def _git(top: str, arguments: Iterable[str], configuration: Sequence[tuple[str, 
     environment["GIT_CONFIG_COUNT"] = str(first + len(configuration))
     for number, (name, value) in enumerate(configuration, first):
         environment |= {f"GIT_CONFIG_KEY_{number}": name, f"GIT_CONFIG_VALUE_{number}": value}
+    return [*command, *arguments], environment
+
+
+def _git(
+    top: str, arguments: Iterable[str], configuration: Sequence[tuple[str, str]], given: bytes = b""
+) -> tuple[int, bytes, bytes]:
+    command, environment = _command(top, arguments, configuration)
     try:
-        done = subprocess.run(
-            [*command, *arguments],
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=_SECONDS,
-            check=False,
-        )
+        done = subprocess.run(command, env=environment, input=given, capture_output=True, timeout=_SECONDS, check=False)
     except FileNotFoundError as error:
         raise RevisionProblem("--diff-base needs git, and there is no program git") from error
     except subprocess.TimeoutExpired as error:
@@ -255,42 +308,20 @@ def _git(top: str, arguments: Iterable[str], configuration: Sequence[tuple[str, 
     return done.returncode, done.stdout if not done.returncode else b"", done.stderr
 
 
-def _changed_lines(patch: bytes) -> Iterator[tuple[bytes, Lines]]:
-    """The files of a patch without context, by their new names; deleted ones are left out."""
-    name: bytes | None = None
-    lines = Lines()
-    content = 0
-    for line in patch.split(b"\n"):
-        if content and line[:1] in (b"+", b"-"):
-            content -= 1
+def _changes(raw: bytes) -> Iterator[_Change]:
+    """The changes that `git diff --raw -z` tells, links and submodules aside."""
+    fields = iter(raw.split(b"\0"))
+    for head in fields:
+        if not head.startswith(b":"):
             continue
-        hunk = _HUNK.match(line)
-        if hunk:
-            removed, first, added = int(hunk[1] or 1), int(hunk[2]), int(hunk[3] or 1)
-            content = removed + added
-            lines.add(first, first + max(added, 1) - 1)
-        elif line.startswith(b"diff --git "):
-            if name is not None:
-                yield name, lines
-            name, lines = None, Lines()
-        elif match := _OLD_NAME.fullmatch(line):
-            lines.old_name = _unquoted(match[2]) if match[1] else match[2]
-        elif (match := _NEW_NAME.fullmatch(line)) or (match := _BINARY.fullmatch(line)):
-            name = _unquoted(match[2]) if match[1] else match[2]
-            lines.whole = line.startswith(b"Binary")
-    if name is not None:
-        yield name, lines
-
-
-def _within(place: Place, owner: Place) -> bool:
-    return place.source is owner.source and owner.span.start <= place.span.start < owner.span.end
-
-
-def _unquoted(name: bytes) -> bytes:
-    """A path that git has quoted as C does."""
-
-    def one(match: re.Match[bytes]) -> bytes:
-        text = match[1]
-        return bytes([int(text, 8)]) if len(text) == 3 else _ESCAPES.get(text, text)
-
-    return _ESCAPED.sub(one, name)
+        old_mode, new_mode, blob, _, status = head[1:].decode().split(" ")
+        old_name = new_name = os.fsdecode(next(fields))
+        if status[0] in "RC":
+            new_name = os.fsdecode(next(fields))
+        was_file, is_file = old_mode.startswith("100"), new_mode.startswith("100")
+        if was_file or is_file:
+            yield _Change(
+                old_name if was_file else "",
+                new_name if is_file or status[0] == "U" else "",
+                blob if was_file else "",
+            )

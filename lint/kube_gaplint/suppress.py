@@ -19,6 +19,7 @@ from typing import Literal, TypeAlias
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from kube_gaplint import lazy_re
 from kube_gaplint.findings import Finding, Gap, Suppressed
 from kube_gaplint.model.setting import Origin
 from kube_gaplint.text import nodes
@@ -36,16 +37,18 @@ NO_REASON: MetaCode = "GAP011"
 UNKNOWN_CODE: MetaCode = "GAP012"
 EXPIRED: MetaCode = "GAP013"
 
-_IGNORE = re.compile(r"\bgaplint:[ \t]*ignore(?P<file>-file)?\b[ \t]*(?:\[(?P<codes>[^\]\r\n]*)\])?(?P<rest>[^\r\n]*)")
-_UNTIL = re.compile(r"(?:^|(?<=\s))until=(\S*)")
-_SCRIPT_COMMENT = re.compile(r"^(?P<before>[^\r\n]*?)(?:(?<=[ \t;])|^)#[ \t]*(?=gaplint:[ \t]*ignore)", re.M)
-_CONTINUED = re.compile(r"(?:\\|\||&&)[ \t]*\r?\Z")
-_SKIPPED_LINE = re.compile(r"---[ \t]*(?:#.*)?|%.*|#.*")
+_IGNORE = lazy_re.compile(
+    r"\bgaplint:[ \t]*ignore(?P<file>-file)?\b[ \t]*(?:\[(?P<codes>[^\]\r\n]*)\])?(?P<rest>[^\r\n]*)"
+)
+_UNTIL = lazy_re.compile(r"(?:^|(?<=\s))until=(\S*)")
+_SCRIPT_COMMENT = lazy_re.compile(r"^(?P<before>[^\r\n]*?)(?:(?<=[ \t;])|^)#[ \t]*(?=gaplint:[ \t]*ignore)", re.M)
+_CONTINUED = lazy_re.compile(r"(?:\\|\||&&)[ \t]*\r?\Z")
+_SKIPPED_LINE = lazy_re.compile(r"---[ \t]*(?:#.*)?|%.*|#.*")
 _MOST = 2_000
 """More suppressions than this in one file are not read: nobody has written them."""
 _MOST_LINES_BETWEEN = 50
 """Further comments that may stand between a suppression and what it is about."""
-_LINE = re.compile(r"[^\n]*")
+_LINE = lazy_re.compile(r"[^\n]*")
 
 
 class _Line(Struct, frozen=True):
@@ -321,7 +324,7 @@ def _logical_line(text: str, start: int, *, own_line: bool) -> tuple[int, int]:
 
 # The annotation
 
-_ANNOTATION_PART = re.compile(r"\"(?:[^\"\\]|\\.)*\"|'[^']*'|;|[^;\"']+|[\"']", re.S)
+_ANNOTATION_PART = lazy_re.compile(r"\"(?:[^\"\\]|\\.)*\"|'[^']*'|;|[^;\"']+|[\"']", re.S)
 
 
 def _annotation_entries(text: str) -> Iterator[tuple[int, int, tuple[str, ...], str]]:

@@ -34,6 +34,13 @@ def asked(monkeypatch: pytest.MonkeyPatch, capsys: Captured, line: str) -> list[
         ("gaplint show --format ", ["tree", "json"]),
         ("gaplint --select RETRY00", [f"RETRY00{number}" for number in range(1, 10)]),
         ("gaplint --select NCCL001,sched", ["NCCL001,SCHED"]),
+        ("gaplint --incident il-003", ["IL-0032"]),
+        ("gaplint explain IL-019", ["IL-0198"]),
+        ("gaplint explain CKPT00", ["CKPT001", "CKPT002"]),
+        ("gaplint incidents --symptom hang,no-r", ["hang,no-restart"]),
+        ("gaplint incidents --org bytedan", ["bytedance"]),
+        ("gaplint incidents --year 202", ["2020", "2021"]),
+        ("gaplint incidents --rule RETRY00", ["RETRY001"]),
     ],
 )
 def test_what_may_stand_there(monkeypatch: pytest.MonkeyPatch, capsys: Captured, line: str, values: list[str]) -> None:

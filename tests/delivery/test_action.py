@@ -83,11 +83,10 @@ def pull_request(runner: Runner, origin: Path, *, merged: bool = True) -> None:
     git(origin, "init", "-q", "-b", "main")
     git(origin, "config", "uploadpack.allowAnySHA1InWant", "true")  # as GitHub's server does
     (origin / ".gaplint.yaml").write_text(CONFIG)
-    old = commit(origin, "Jobs", two="---\n".join(JOB.format(name=name, retries=0) for name in ("first", "second")))
+    first, second = JOB.format(name="first", retries=0), JOB.format(name="second", retries=3)
+    old = commit(origin, "Jobs", two=f"{first}---\n{second}")
     git(origin, "checkout", "-q", "-b", "change")
-    text = (origin / "two.yaml").read_text()
-    head, _, tail = text.rpartition("image: pytorch/pytorch:2.6.0")
-    branch = commit(origin, "Update the second job", two=f"{head}image: pytorch/pytorch:2.7.0{tail}")
+    branch = commit(origin, "Let it fail", two=f"{first}---\n{JOB.format(name='second', retries=0)}")
     git(origin, "checkout", "-q", "main")
     base = commit(origin, "Another job meanwhile", other=JOB.format(name="other", retries=0))
     git(origin, "checkout", "-q", "--detach")
@@ -114,7 +113,7 @@ def annotated(outcome: Outcome) -> list[tuple[str, str]]:
     return found
 
 
-def test_a_pull_request_gets_the_annotations_of_what_it_changes(runner: Runner, tmp_path: Path) -> None:
+def test_a_pull_request_gets_the_annotations_of_what_it_brings(runner: Runner, tmp_path: Path) -> None:
     pull_request(runner, tmp_path / "origin")
     outcome = runner.run()
     assert annotated(outcome) == [("two.yaml", "second")], outcome.log

@@ -13,11 +13,14 @@ from kube_gaplint.facts.reliability import (
     DEFAULT_RATE,
     FAILURE_RATES,
     HOUR,
+    chance_of_at_most,
     daly,
     expected_failures,
+    failures_at_quantile,
+    flat_range,
+    goodput,
     job_mtbf_seconds,
     lost_gpu_hours,
-    wasted_fraction,
     young,
 )
 
@@ -73,9 +76,88 @@ def test_what_has_no_optimum_is_refused() -> None:
     assert math.isinf(daly(60, math.inf))
 
 
-@given(st.floats(1, 600), st.floats(7200, 1e7), st.floats(1.5, 20))
-def test_the_optimum_wastes_least(blocking: float, mtbf: float, factor: float) -> None:
+BLOCKING = st.floats(1e-3, 1e5)
+MTBF = st.floats(1.0, 1e9)
+
+
+@given(BLOCKING, MTBF, st.floats(1e-3, 1e3))
+def test_nothing_beats_the_optimum(blocking: float, mtbf: float, factor: float) -> None:
+    """Daly's formula is a series: it misses the true optimum by less than 0.01 % of the time."""
     best = daly(blocking, mtbf)
-    waste = wasted_fraction(best, blocking, mtbf)
-    assert waste <= wasted_fraction(best * factor, blocking, mtbf) + 1e-3
-    assert waste <= wasted_fraction(best / factor, blocking, mtbf) + 1e-3
+    assert goodput(best * factor, blocking, mtbf) <= goodput(best, blocking, mtbf) + 1e-4
+
+
+@given(BLOCKING, MTBF, st.floats(0.01, 1.0))
+def test_the_flat_range_is_flat(blocking: float, mtbf: float, within: float) -> None:
+    low, high = flat_range(blocking, mtbf, within)
+    best = daly(blocking, mtbf)
+    assert low <= best <= high
+    least = 1 - goodput(best, blocking, mtbf)
+    for part in (0.1, 0.5, 0.9):
+        if low > 0 and math.isfinite(high):
+            inside = low ** (1 - part) * high**part
+            assert 1 - goodput(inside, blocking, mtbf) <= least * (1 + within) * (1 + 1e-6) + 1e-12
+            for outside in (low * 0.99, high * 1.01):
+                assert 1 - goodput(outside, blocking, mtbf) > least * (1 + within) * (1 - 1e-6) - 1e-12
+
+
+def test_the_flat_range_to_first_order() -> None:
+    best = young(1, 1e8)
+    assert flat_range(1, 1e8) == (pytest.approx(0.642 * best, rel=1e-3), pytest.approx(1.558 * best, rel=1e-3))
+    assert flat_range(1, 1e30)[1] == pytest.approx(1.558 * young(1, 1e30), rel=1e-3)
+    assert flat_range(1e6, 1) == (0.0, math.inf)
+
+
+@given(st.floats(0, 1e12), st.floats(0, 1e12), st.floats(1e-9, 1e15), st.floats(0, 1e12), st.floats(1, 1e6))
+def test_goodput_is_a_share_and_falls_with_failures(
+    interval: float, blocking: float, mtbf: float, recovery: float, worse: float
+) -> None:
+    now = goodput(interval, blocking, mtbf, recovery)
+    assert 0 <= now <= 1
+    assert goodput(interval, blocking, mtbf / worse, recovery) <= now + 1e-12
+    assert goodput(interval, blocking, mtbf, recovery * worse) <= now + 1e-12
+    assert goodput(interval, blocking * worse, mtbf, recovery) <= now + 1e-12
+
+
+def test_goodput_at_the_edges() -> None:
+    assert goodput(3600, 60, math.inf) == pytest.approx(3600 / 3660)
+    assert goodput(0, 0, math.inf) == goodput(0, 0, 10) == goodput(math.inf, 60, math.inf) == 1
+    assert goodput(math.inf, 60, 1e6) == goodput(0, 60, 1e6) == goodput(1e9, 0, 1e-9) == 0
+    for wrong in ((-1, 0, 1, 0), (0, -1, 1, 0), (0, 0, 0, 0), (0, 0, 1, -1), (0, 0, math.nan, 0)):
+        with pytest.raises(ValueError, match="not negative"):
+            goodput(*wrong)
+
+
+@pytest.mark.parametrize(("expected", "restarts"), [(0, 0), (0.1, 1), (1, 4), (5, 11), (10, 18), (100, 124)])
+def test_quantiles_of_the_poisson_distribution(expected: float, restarts: int) -> None:
+    """Values of the usual tables at 99 %."""
+    assert failures_at_quantile(expected, 0.99) == restarts
+
+
+@given(st.floats(0, 300), st.integers(0, 400))
+def test_the_chances_add_up(expected: float, count: int) -> None:
+    terms = [
+        math.exp(n * math.log(expected) - expected - math.lgamma(n + 1)) if expected else float(n == 0)
+        for n in range(count + 1)
+    ]
+    assert chance_of_at_most(count, expected) == pytest.approx(math.fsum(terms), abs=1e-9)
+    assert chance_of_at_most(-1, expected) == 0
+
+
+@given(st.floats(0, 1e12), st.floats(0.001, 0.999))
+def test_the_quantile_is_the_smallest_that_suffices(expected: float, quantile: float) -> None:
+    budget = failures_at_quantile(expected, quantile)
+    assert chance_of_at_most(budget, expected) >= quantile
+    assert budget == 0 or chance_of_at_most(budget - 1, expected) < quantile
+    assert failures_at_quantile(expected * 1.5, quantile) >= budget
+
+
+def test_the_approximation_meets_the_sum() -> None:
+    assert chance_of_at_most(10_150, 10_000) == pytest.approx(chance_of_at_most(10_151, 10_000.001), abs=5e-3)
+    assert failures_at_quantile(10_000) == failures_at_quantile(10_000.001) == 10_233
+    for quantile in (0, 1, -1, 2):
+        with pytest.raises(ValueError, match="quantile"):
+            failures_at_quantile(1, quantile)
+    for wrong in (-1, math.inf, math.nan):
+        with pytest.raises(ValueError, match="finite"):
+            chance_of_at_most(1, wrong)

@@ -57,6 +57,10 @@ class SampleIncident:
     organisation: str
     year: int
     sources: tuple[tuple[str, str], ...]
+    symptom: str = "A GPU died, and the job stayed in the queue's list without a word."
+    cause: str = "The collective waited for a rank that was gone."
+    remediation: str = ""
+    lesson: str = "Let a dead rank end the job."
 
 
 BLOOM = SampleIncident(

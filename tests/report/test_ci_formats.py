@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,7 @@ import pytest
 from consumers import gitlab_issues, junit_suites, reviewdog_diagnostics
 from hypothesis import given, settings
 from markdown_it import MarkdownIt
+from msgspec.structs import replace
 from pydantic_sarif.model import StaticAnalysisResultsFormatSarifVersion210JsonSchema as SarifLog
 from report_samples import JOB, finding, incident, origin, sample_report
 from test_hostile import reports

@@ -1,18 +1,18 @@
-# ruff: noqa: PTH112, PTH113, PTH118, PTH120
+# ruff: noqa: PTH118, PTH120
 # Paths are strings here, as in discover.
 """Which kustomizations are built: those that matter, and are not part of another one."""
 
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Iterable, Iterator
 
+from kube_gaplint import disk, lazy_re
 from kube_gaplint.discover import Candidate, FileId, interest_of, read_file, speaks_of_training, within
 from kube_gaplint.facts.candidates import KUSTOMIZATION_NAMES
 from kube_gaplint.text.nodes import Document
 
-_PATH = re.compile(rb"[^\s\"',\[\]{}=]+")
+_PATH = lazy_re.compile(rb"[^\s\"',\[\]{}=]+")
 _MOST_PATHS = 2000
 _MOST_LOOKED_AT = 2000
 _ORDERED_NAMES = sorted(KUSTOMIZATION_NAMES, key=lambda name: (name == "Kustomization", name))
@@ -108,7 +108,7 @@ class Kustomizations:
         """The kustomization file in a folder."""
         for name in _ORDERED_NAMES:
             path = os.path.join(folder.path, name)
-            if os.path.isfile(path):
+            if disk.is_file(path):
                 real = os.path.realpath(path)
                 shown = os.path.join(folder.shown, name) if folder.shown else name
                 return FileId(shown, path, folder.root, folder.given) if within(real, folder.root) else None
@@ -138,7 +138,7 @@ class Kustomizations:
                 elif not self._is_known(path) and within(path, file.root) and looked_at < _MOST_LOOKED_AT:
                     looked_at += 1
                     outside = FileId("", path, file.root, given=False)
-                    found = self.file_in(outside) if os.path.isdir(path) else None
+                    found = self.file_in(outside) if disk.is_folder(path) else None
                     content = read_file(found or outside)
                     if content is None:
                         continue

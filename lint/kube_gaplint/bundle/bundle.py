@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec import Struct, field
 
+from kube_gaplint import disk
 from kube_gaplint.bundle.nearness import Distance, distance
 from kube_gaplint.bundle.objects import KubeObject, objects_in
 from kube_gaplint.bundle.plain import plain
@@ -319,16 +320,11 @@ class Bundle(Struct, eq=False, dict=True):
         if folder not in self._listings:
             found: list[str] = []
             if self._files_searched < _MOST_FILES_SEARCHED:
-                try:
-                    with os.scandir(folder) as entries:
-                        found = sorted(
-                            entry.path
-                            for entry in entries
-                            if os.path.splitext(entry.name)[1].lower() in YAML_ENDINGS
-                            and entry.is_file(follow_symlinks=False)
-                        )[:_MOST_FILES_A_FOLDER]
-                except OSError:
-                    found = []
+                found = [
+                    os.path.join(folder, name)
+                    for name in disk.file_names(folder)
+                    if os.path.splitext(name)[1].lower() in YAML_ENDINGS
+                ][:_MOST_FILES_A_FOLDER]
             self._files_searched += len(found)
             self._listings[folder] = found
         return self._listings[folder]

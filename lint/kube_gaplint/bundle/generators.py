@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 from msgspec import Struct
 
+from kube_gaplint import lazy_re
 from kube_gaplint.bundle.editing import Unbuildable, put, text_like
 from kube_gaplint.bundle.resources import Resource
 from kube_gaplint.bundle.transformers import encoded
@@ -146,7 +147,7 @@ def _file_pair(item: Scalar, read: ReadContent) -> Pair:
     return Pair(text_like(item, key), _string(Place(source, Span(0, len(source.text))), text))
 
 
-_LINE = re.compile(r"([^\n]*)(\n|\Z)")
+_LINE = lazy_re.compile(r"([^\n]*)(\n|\Z)")
 
 
 def _env_pairs(path: Scalar, content: Content) -> list[Pair]:

@@ -13,6 +13,7 @@ from typing import Protocol
 
 from msgspec import Struct, field
 
+from kube_gaplint import lazy_re
 from kube_gaplint.bundle import transformers
 from kube_gaplint.bundle.editing import (
     Budget,
@@ -699,7 +700,7 @@ def _objects(root: Node | None, *, anything: bool = False) -> Iterator[Mapping]:
         yield root
 
 
-_REMOTE = re.compile(
+_REMOTE = lazy_re.compile(
     r"[a-z][a-z0-9+.-]*://|git@|git::|(?:www\.)?(?:github|gitlab|bitbucket)\.(?:com|org)[/:]|.*[?&]ref=", re.I
 )
 

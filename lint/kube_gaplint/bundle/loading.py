@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from kube_gaplint import progress
+from kube_gaplint import lazy_re, progress
 from kube_gaplint.bundle.builds import Kustomizations
 from kube_gaplint.bundle.bundle import Bundle, Loaded, ScriptFile
 from kube_gaplint.bundle.embedded import every_node
@@ -319,7 +319,7 @@ _LEADING_ON = frozenset(
 )
 """Supporting kinds that name further objects."""
 
-_WORD = re.compile(r"[a-z0-9](?:[a-z0-9-]*[a-z0-9])?")
+_WORD = lazy_re.compile(r"[a-z0-9](?:[a-z0-9-]*[a-z0-9])?")
 _LONGEST_NAME = 253
 _LONGEST_SCANNED = 100_000
 
@@ -340,8 +340,8 @@ def _names_wanted(kube: KubeObject) -> set[str]:
     return wanted
 
 
-_SCHEMA_KIND = re.compile(r"^kind:[ \t]*['\"]?CustomResourceDefinition\b", re.MULTILINE)
-_DOCUMENT_START = re.compile(r"^---(?=\s|\Z)", re.MULTILINE)
+_SCHEMA_KIND = lazy_re.compile(r"^kind:[ \t]*['\"]?CustomResourceDefinition\b", re.MULTILINE)
+_DOCUMENT_START = lazy_re.compile(r"^---(?=\s|\Z)", re.MULTILINE)
 _SMALL_SCHEMA = 2000
 
 
@@ -365,9 +365,9 @@ def without_schemas(text: str) -> str:
 
 
 _TEMPLATE_MARKS = ("{{", "{%", "<%")
-_VERB = re.compile(r"%(?:[sdvq]|[({]\w)")
+_VERB = lazy_re.compile(r"%(?:[sdvq]|[({]\w)")
 """A value that `printf` or Python's `%` fills in; no plain YAML begins with a percent sign."""
-_TEMPLATE_LINE = re.compile(r"^[ \t]*(?:\{\{|\{%|<%)", re.MULTILINE)
+_TEMPLATE_LINE = lazy_re.compile(r"^[ \t]*(?:\{\{|\{%|<%)", re.MULTILINE)
 
 
 def _is_template(text: str, problems: Iterable[Problem]) -> bool:
@@ -392,7 +392,7 @@ def _is_broken(text: str, problems: Iterable[Problem]) -> bool:
     return False
 
 
-_SOURCE_COMMENT = re.compile(r"^# Source: (\S.*?)[ \t]*\r?$", re.MULTILINE)
+_SOURCE_COMMENT = lazy_re.compile(r"^# Source: (\S.*?)[ \t]*\r?$", re.MULTILINE)
 
 
 def _template_names(source: Source, documents: Sequence[Document]) -> list[str]:

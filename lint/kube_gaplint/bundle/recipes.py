@@ -16,6 +16,7 @@ from typing import TypeAlias
 
 from msgspec import Struct, field
 
+from kube_gaplint import disk, lazy_re
 from kube_gaplint.discover import FileId, read_file, within
 from kube_gaplint.facts.images import is_image_file, parse_reference
 from kube_gaplint.text.source import PlacedText, Source, WholeText
@@ -26,7 +27,7 @@ Recipes: TypeAlias = "Callable[[str], Recipe | None]"
 _LEVELS = 3
 """Folders searched: the manifest's own and two around it (`job/slurm/run.sbatch`, `job/Dockerfile`)."""
 _LARGEST = 2**18
-_NAME = re.compile(r"(?:(?P<before>.+)\.)?(?:docker|container)file(?:\.(?P<after>.+))?\Z", re.IGNORECASE)
+_NAME = lazy_re.compile(r"(?:(?P<before>.+)\.)?(?:docker|container)file(?:\.(?P<after>.+))?\Z", re.IGNORECASE)
 _FILLER = frozenset(
     {"aws", "image", "img", "container", "docker", "gpu", "cuda", "training", "train", "base", "latest"}
 )
@@ -71,11 +72,7 @@ class RecipeBook(Struct):
 
     def _listing(self, folder: str) -> list[tuple[str, frozenset[str]]]:
         if folder not in self._folders:
-            try:
-                with os.scandir(folder) as entries:
-                    names = sorted(entry.name for entry in entries if _NAME.match(entry.name) and entry.is_file())
-            except OSError:
-                names = []
+            names = [name for name in disk.file_names(folder, links=True) if _NAME.match(name)]
             self._folders[folder] = [(os.path.join(folder, name), _words_of_recipe(name, folder)) for name in names]
         return self._folders[folder]
 

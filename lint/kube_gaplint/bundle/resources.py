@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from msgspec import Struct, field
 
+from kube_gaplint import lazy_re
 from kube_gaplint.bundle.editing import Unbuildable
 from kube_gaplint.discover import FileId
 from kube_gaplint.facts.kustomize import CLUSTER_SCOPED
@@ -176,8 +177,8 @@ class Selector(Struct, frozen=True):
         return not pattern or matches(pattern, text, self.place)
 
 
-_PLAIN = re.compile(r"[A-Za-z0-9_./:-]*\Z")
-_UNBOUNDED = re.compile(r"(?<!\\)(?:[*+]|\{\d*,\d*\})")
+_PLAIN = lazy_re.compile(r"[A-Za-z0-9_./:-]*\Z")
+_UNBOUNDED = lazy_re.compile(r"(?<!\\)(?:[*+]|\{\d*,\d*\})")
 _LONGEST_NAME = 253
 
 
@@ -224,7 +225,7 @@ def _requirements(selector: str) -> Iterable[str]:
         yield part
 
 
-_SET = re.compile(r"(\S+)\s+(in|notin)\s*\(([^)]*)\)\Z")
+_SET = lazy_re.compile(r"(\S+)\s+(in|notin)\s*\(([^)]*)\)\Z")
 
 
 def _meets_one(values: dict[str, str], requirement: str, place: Place | None) -> bool:

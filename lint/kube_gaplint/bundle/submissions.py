@@ -11,11 +11,11 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
 from collections.abc import Iterator
 
 from msgspec import Struct, field
 
+from kube_gaplint import disk, lazy_re
 from kube_gaplint.discover import FileId, read_file, within
 from kube_gaplint.text.read import Unreadable, decode
 from kube_gaplint.text.source import PlacedText, Source, WholeText
@@ -27,9 +27,9 @@ _MOST_FILES = 60
 _MOST_COMMANDS = 400
 _ENDINGS = frozenset({".md", ".rst", ".txt", ".sh", ".bash"})
 _NAMES = frozenset({"README", "Makefile", "makefile", "justfile", "Justfile"})
-_COMMAND = re.compile(r"(?<![\w./-])sbatch[ \t]+((?:[^\n\\]|\\(?:\r?\n|.))*)")
-_WORD = re.compile(r"[^\s'\"`;&|()<>]+")
-_NO_SCRIPT = re.compile(r"--wrap\b|<<")
+_COMMAND = lazy_re.compile(r"(?<![\w./-])sbatch[ \t]+((?:[^\n\\]|\\(?:\r?\n|.))*)")
+_WORD = lazy_re.compile(r"[^\s'\"`;&|()<>]+")
+_NO_SCRIPT = lazy_re.compile(r"--wrap\b|<<")
 
 
 class Submission(Struct, frozen=True):
@@ -62,16 +62,11 @@ class SubmissionBook(Struct):
 
     def _listing(self, folder: str) -> list[str]:
         if folder not in self._folders:
-            try:
-                with os.scandir(folder) as entries:
-                    names = sorted(
-                        entry.name
-                        for entry in entries
-                        if (entry.name in _NAMES or os.path.splitext(entry.name)[1].lower() in _ENDINGS)
-                        and entry.is_file(follow_symlinks=False)
-                    )
-            except OSError:
-                names = []
+            names = [
+                name
+                for name in disk.file_names(folder)
+                if name in _NAMES or os.path.splitext(name)[1].lower() in _ENDINGS
+            ]
             self._folders[folder] = [os.path.join(folder, name) for name in names[:_MOST_FILES]]
         return self._folders[folder]
 

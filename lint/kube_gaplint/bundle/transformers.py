@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable
 from collections.abc import Sequence as Items
 
+from kube_gaplint import lazy_re
 from kube_gaplint.bundle.editing import (
     DEEPEST,
     Budget,
@@ -492,8 +493,8 @@ def _replace_at(resource: Resource, path: Scalar, value: Node, options: Mapping 
         leaf.set(new)
 
 
-_BRACKETED = re.compile(r"\[([^=\]]+)\]\Z")
-_SELECTED = re.compile(r"\[([^=\]]+)=(.*)\]\Z", re.S)
+_BRACKETED = lazy_re.compile(r"\[([^=\]]+)\]\Z")
+_SELECTED = lazy_re.compile(r"\[([^=\]]+)=(.*)\]\Z", re.S)
 
 
 def _dotted_parts(path: str) -> list[str]:
@@ -582,7 +583,7 @@ def _step(node: Node, part: str, create_like: Node | None, *, is_last: bool) -> 
 # Vars
 
 
-_VARIABLE = re.compile(r"\$\(([^)]+)\)")
+_VARIABLE = lazy_re.compile(r"\$\(([^)]+)\)")
 
 
 def fill_variables(resources: Iterable[Resource], values: dict[str, Scalar], specs: Iterable[FieldSpec]) -> None:

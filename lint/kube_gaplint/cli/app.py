@@ -30,6 +30,7 @@ COMMANDS = {
     "show": "Show what gaplint understood of each workload.",
     "explain": "Show the page of a rule or an incident.",
     "rules": "List the rules.",
+    "incidents": "Search the incidents that the rules stand on.",
     "config": "Show the configuration in force, or the schema of configurations.",
     "init": "Write a configuration to start from.",
     "lsp": "Serve an editor by the Language Server Protocol.",

@@ -13,12 +13,13 @@ from msgspec.structs import replace
 
 from kube_gaplint.cli import console
 from kube_gaplint.cli.app import CONTEXT, EMPTY, FOUND
-from kube_gaplint.cli.inputs import Inputs, lint, with_inputs
+from kube_gaplint.cli.inputs import Inputs, lint, read, understood, with_inputs
 from kube_gaplint.cli.types import (
     File,
     FormatAndFile,
     Grouped,
     GroupedCommand,
+    IncidentId,
     Jobs,
     Near,
     OutputFile,
@@ -33,7 +34,7 @@ from kube_gaplint.text.source import Place
 
 if TYPE_CHECKING:
     from kube_gaplint.given import Given
-    from kube_gaplint.revision import Changed
+    from kube_gaplint.revision import Before
     from kube_gaplint.rule import Rule
 
 _SEVERITIES = ("error", "warning", "info")
@@ -86,6 +87,17 @@ def _names(values: tuple[tuple[str, ...], ...]) -> tuple[str, ...]:
     multiple=True,
     metavar="RULES",
     help="All but these rules. Repeatable.",
+)
+@click.option(
+    "--incident",
+    "incidents_",
+    cls=Grouped,
+    group=_SELECTION,
+    type=IncidentId(),
+    multiple=True,
+    metavar="ID",
+    help="Only the rules that would have found something in this incident (IL-0125), their notes included. "
+    "Repeatable; `gaplint incidents` lists all incidents.",
 )
 @click.option(
     "--min-severity",
@@ -170,7 +182,7 @@ def _names(values: tuple[tuple[str, ...], ...]) -> tuple[str, ...]:
     group=_ADOPTION,
     metavar="REV",
     default="",
-    help="Only findings whose place or object has changed since the branch left REV (a branch, tag or commit).",
+    help="Only findings that were not there where the branch left REV (a branch, tag or commit).",
 )
 @click.option(
     "--changed",
@@ -214,6 +226,7 @@ def command(
     inputs: Inputs,
     select: tuple[tuple[str, ...], ...],
     ignore: tuple[tuple[str, ...], ...],
+    incidents_: tuple[str, ...],
     min_severity: str | None,
     fail_on: str | None,
     format_: str,
@@ -240,6 +253,8 @@ def command(
     del jobs  # one process, so far
     given = {
         "-": "-" in inputs.paths,
+        "--select": bool(select),
+        "--incident": bool(incidents_),
         "--fix": fix,
         "--unsafe-fixes": unsafe_fixes,
         "--diff": diff,
@@ -255,15 +270,16 @@ def command(
     if changed:
         inputs, concerned = _around(inputs)
     config = inputs.config
-    least = Severity.parse(min_severity or config.min_severity or "warning")
+    selected = _rules_of(incidents_) if incidents_ else _names(select)
+    least = Severity.parse(min_severity or ("info" if incidents_ else config.min_severity) or "warning")
     failing = fail_on or config.fail_on or "warning"
     if failing != "never":
         least = min(least, Severity.parse(failing))
     request = replace(
         inputs.request(),
         # What is selected here is wanted, whatever the configuration leaves out.
-        select=_names(select) or config.select,
-        ignore=_names(ignore) if select else (*config.ignore, *_names(ignore)),
+        select=selected or config.select,
+        ignore=_names(ignore) if selected else (*config.ignore, *_names(ignore)),
         min_severity=least,
         severities=config.severities(),
         file_ignores=config.file_ignores(),
@@ -278,7 +294,7 @@ def command(
         if not no_baseline:
             request = replace(request, baseline=accepting.read(accepted))
     if diff_base:
-        request = replace(request, changed=_changed_since(diff_base, inputs.paths, quiet=quiet))
+        request = replace(request, before=_before(diff_base, inputs.paths, quiet=quiet))
     elif concerned is not None:
         request = replace(request, changed=concerned)
     report = lint(request)
@@ -309,6 +325,7 @@ def command(
         incident=_incident,
         rule=_rule,
         edits=_edits,
+        understood=lambda: understood(read(request)),
         folder=str(Path.cwd()),
         root=_repository_root(),
     )
@@ -320,6 +337,7 @@ def command(
 
 
 _CONFLICTS = (
+    ("--incident", "--select", "--incident selects the rules of an incident, --select names rules; give one of them."),
     ("--fix", "-", "--fix changes files, and standard input is none; --diff prints the changes instead."),
     ("--add-suppressions", "-", "--add-suppressions changes files, and standard input is none."),
     (
@@ -364,16 +382,23 @@ def _around(inputs: Inputs) -> tuple[Inputs, Given]:
     return replace(inputs, paths=tuple(around(inputs.paths))), Given.of(inputs.paths)
 
 
-def _changed_since(revision: str, paths: tuple[str, ...], *, quiet: bool) -> Changed:
+def _before(revision: str, paths: tuple[str, ...], *, quiet: bool) -> Before:
     from kube_gaplint.revision import RevisionProblem, since
 
     try:
-        changed = since(revision, paths)
+        before = since(revision, paths)
     except RevisionProblem as problem:
         raise click.ClickException(str(problem)) from problem
-    if changed.note and not quiet:
-        console.hint(changed.note)
-    return changed
+    if before.note and not quiet:
+        console.hint(before.note)
+    return before
+
+
+def _rules_of(identifiers: tuple[str, ...]) -> tuple[str, ...]:
+    from kube_gaplint import incidents
+    from kube_gaplint.cli.rules import of_incidents
+
+    return of_incidents(filter(None, map(incidents.incident, identifiers)))
 
 
 def _incident(identifier: str) -> IncidentView | None:

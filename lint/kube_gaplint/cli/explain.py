@@ -3,26 +3,35 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from datetime import date
+from typing import TYPE_CHECKING, Any
 
 import click
+from msgspec.structs import replace
 
 from kube_gaplint import incidents, registry
 from kube_gaplint.cli import console
-from kube_gaplint.cli.app import CONTEXT
-from kube_gaplint.cli.rules import rule_table, unknown
-from kube_gaplint.cli.types import Grouped, GroupedCommand, Near
+from kube_gaplint.cli.app import CONTEXT, FOUND
+from kube_gaplint.cli.inputs import Inputs, lint, with_config
+from kube_gaplint.cli.rules import of_incidents, rule_table, unknown
+from kube_gaplint.cli.types import File, Grouped, GroupedCommand, Near, RuleList, incident_items
+from kube_gaplint.findings import Report, Severity
+from kube_gaplint.incidents import Incident
 from kube_gaplint.report.layout import Palette, hanging, wrapped
 from kube_gaplint.report.page import incident_head, incident_lines, page_lines
+from kube_gaplint.report.same_gap import has_gap, same_gap_lines
 
 if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
     from kube_gaplint.rule import Rule
 
 _EXAMPLES = """\
 gaplint explain NCCL001                    by code
 gaplint explain async-error-handling       by name
+gaplint explain CKPT                       the rules of a family
 gaplint explain IL-0125                    an incident
-gaplint explain CKPT                       the rules of a family"""
+gaplint explain IL-0125 --check train/     whether these files have the same gap"""
 _WIDEST = 100
 _EVIDENCE = {
     "direct": "Direct: an incident shows this very condition",
@@ -32,8 +41,33 @@ _EVIDENCE = {
 }
 
 
+class _Topic(click.ParamType[str]):
+    """A rule by code, name or family, or an incident; what it is is found out later, with better words."""
+
+    name = "topic"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        del param, ctx
+        return str(value)
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        return [*RuleList().shell_complete(ctx, param, incomplete), *incident_items(incomplete)]
+
+
 @click.command(cls=GroupedCommand, context_settings=CONTEXT, after=(("Examples", _EXAMPLES),))
-@click.argument("topics", nargs=-1, required=True, metavar="CODE|NAME|INCIDENT...")
+@click.argument("topics", nargs=-1, required=True, type=_Topic(), metavar="CODE|NAME|INCIDENT...")
+@click.option(
+    "--check",
+    "paths",
+    cls=Grouped,
+    group="Input",
+    type=File(),
+    multiple=True,
+    metavar="PATH",
+    help="Say of each condition of an incident whether this file or folder shows it; exit with 1 when it shows one. "
+    "Repeatable; `-` is standard input.",
+)
+@with_config
 @click.option(
     "--color",
     cls=Grouped,
@@ -43,27 +77,60 @@ _EVIDENCE = {
     metavar="WHEN",
     help="auto (default; NO_COLOR switches it off), always or never.",
 )
-def command(topics: tuple[str, ...], color: str) -> int:
-    """Show what a rule flags, why it hurts, a bad and a good example, and when to keep things as they are."""
+def command(topics: tuple[str, ...], paths: tuple[str, ...], config_path: str, isolated: bool, color: str) -> int:
+    """Show what a rule flags, why it hurts, a bad and a good example, and when to keep things as they are; or what
+    happened in an incident, and what a manifest would have shown.
+    """
     palette = Palette(console.wants_color(color, sys.stdout))
     columns = min(console.width(), _WIDEST)
-    texts = [_page(topic, columns, palette) for topic in topics]
-    console.write_out("\n".join(texts))
-    return 0
+    found = [_found(topic) for topic in topics]
+    report = _looked(found, Inputs(paths, config_path=config_path, isolated=isolated))
+    console.write_out("\n".join(_page(what, report, columns, palette) for what in found))
+    alike = report is not None and any(isinstance(what, Incident) and has_gap(what, report) for what in found)
+    return FOUND if alike else 0
 
 
-def _page(topic: str, columns: int, palette: Palette) -> str:
+def _found(topic: str) -> Incident | list[registry.RuleInfo]:
+    """The incident or the rules of that name. Raises ClickException."""
     incident = incidents.incident(topic)
     if incident is not None:
-        return _text(incident_lines(incident, columns, palette))
+        return incident
     try:
-        codes = registry.resolve(topic)
+        return [registry.info(code) for code in registry.resolve(topic)]
     except registry.UnknownSelector as problem:
-        raise unknown(problem, "rule, family or incident") from problem
-    rows = [registry.info(code) for code in codes]
-    if topic.upper() == rows[0].family:
-        return rule_table(rows, color=palette.on)
-    return _text(rule_lines(registry.load(codes[0]), columns, palette))
+        near = [*problem.suggestions, *incidents.near(topic)]
+        raise unknown(registry.UnknownSelector(topic, near), "rule, family or incident") from problem
+
+
+def _looked(found: list[Incident | list[registry.RuleInfo]], inputs: Inputs) -> Report | None:
+    """What the rules of the incidents find in the paths; None where no path is given. Raises click's errors."""
+    if not inputs.paths:
+        if inputs.config_path or inputs.isolated:
+            raise click.UsageError("--config and --isolated say how --check PATH reads; give it, too.")
+        return None
+    for what in found:
+        if not isinstance(what, Incident):
+            raise click.UsageError(f"--check goes with incidents; for a rule: gaplint --select {what[0].code} PATH")
+    request = replace(
+        inputs.request(),
+        select=of_incidents([what for what in found if isinstance(what, Incident)]),
+        min_severity=Severity.INFO,
+        file_ignores=inputs.config.file_ignores(),
+        today=date.today(),
+    )
+    return lint(request)
+
+
+def _page(what: Incident | list[registry.RuleInfo], report: Report | None, columns: int, palette: Palette) -> str:
+    if isinstance(what, Incident):
+        lines = incident_lines(what, columns, palette)
+        if report is not None:
+            ascii_only = console.is_ascii_only(sys.stdout)
+            lines += ["", *same_gap_lines(what, report, columns, palette, ascii_only=ascii_only)]
+        return _text(lines)
+    if len(what) > 1:
+        return rule_table(what, color=palette.on)
+    return _text(rule_lines(registry.load(what[0].code), columns, palette))
 
 
 def rule_lines(rule: Rule, columns: int, palette: Palette) -> list[str]:

@@ -12,7 +12,7 @@ import click
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kube_gaplint import discover, fix
+from kube_gaplint import discover, disk, fix
 from kube_gaplint.cli import console
 from kube_gaplint.cli.inputs import lint
 from kube_gaplint.engine import Request, selected_codes
@@ -100,7 +100,7 @@ def _sum(changes: list[fix.FileChange], done: str) -> str:
 
 def _judge(request: Request) -> fix.Judge:
     """All findings, of all rules but the ignored ones, where some files hold other texts."""
-    whole = replace(request, select=(), min_severity=min(Severity), baseline=None, changed=None)
+    whole = replace(request, select=(), min_severity=min(Severity), baseline=None, changed=None, before=None)
     return lambda texts: lint_instead(whole, texts).findings
 
 
@@ -113,7 +113,7 @@ def lint_instead(request: Request, texts: Mapping[str, str]) -> Report:
         else:
             real = os.path.realpath(path)
             instead[real] = encode_like(Path(real).read_bytes(), text)
-    with discover.reading_instead(instead):
+    with disk.reading_instead(instead):
         return lint(request)
 
 

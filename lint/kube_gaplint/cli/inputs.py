@@ -18,8 +18,10 @@ from kube_gaplint.cli.types import File, Grouped, did_you_mean
 
 if TYPE_CHECKING:
     from kube_gaplint.config import Config
-    from kube_gaplint.engine import Request
+    from kube_gaplint.engine import Reading, Request
     from kube_gaplint.findings import Report
+    from kube_gaplint.report.show.gather import Choice
+    from kube_gaplint.report.show.shape import Shown
 
 _INPUT = "Input"
 CONFIG_OPTIONS = (
@@ -128,6 +130,13 @@ def with_inputs(command: Callable[..., int]) -> Callable[..., int]:
     return takes_options
 
 
+def with_config(command: Callable[..., int]) -> Callable[..., int]:
+    """Give a command the options `--config` and `--isolated`."""
+    for option in reversed(CONFIG_OPTIONS):
+        command = option(command)
+    return command
+
+
 def standard_input(paths: Sequence[str], filename: str) -> bytes | None:
     """The bytes of standard input where a path is `-`, else None. Raises click's errors for a wrong use."""
     if "-" not in paths:
@@ -151,6 +160,30 @@ def lint(request: Request) -> Report:
             return engine.lint(request)
     except engine.UsageProblem as problem:
         raise wrong_paths(problem, request.paths) from problem
+
+
+def read(request: Request) -> Reading:
+    """What a request reads, understood and not judged. Raises ClickException where the request cannot be served."""
+    from kube_gaplint import engine
+
+    try:
+        return engine.read(request)
+    except engine.UsageProblem as problem:
+        raise wrong_paths(problem, request.paths) from problem
+
+
+def understood(reading: Reading, choice: Choice | None = None) -> Shown:
+    """What gaplint made of what it read."""
+    from kube_gaplint.report.show.gather import gather
+
+    return gather(
+        reading.model.views,
+        missed=reading.loaded.bundle.unresolved,
+        problems=reading.loaded.problems,
+        errors=reading.errors,
+        summary=reading.summary(),
+        choice=choice,
+    )
 
 
 def wrong_paths(problem: Exception, paths: Sequence[str]) -> click.ClickException:

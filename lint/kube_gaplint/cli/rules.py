@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 import click
 
@@ -13,6 +15,9 @@ from kube_gaplint.cli.app import CONTEXT
 from kube_gaplint.cli.types import Grouped, GroupedCommand, Near
 from kube_gaplint.report.escape import visible
 from kube_gaplint.report.layout import Palette, padded, width_of, wrapped
+
+if TYPE_CHECKING:
+    from kube_gaplint.incidents import Incident
 
 _EXAMPLES = """\
 gaplint rules                   all rules
@@ -69,6 +74,18 @@ def chosen(selectors: tuple[str, ...]) -> list[registry.RuleInfo]:
     except registry.UnknownSelector as problem:
         raise unknown(problem) from problem
     return [row for row in registry.rules() if not selectors or row.code in codes]
+
+
+def of_incidents(incidents: Iterable[Incident]) -> tuple[str, ...]:
+    """The codes of the rules that would have found something in these incidents. Raises ClickException for none."""
+    found = list(incidents)
+    codes = {code for incident in found for code in incident.rules}
+    if not codes:
+        raise click.ClickException(
+            f"no manifest would have shown {' or '.join(incident.id for incident in found)}; "
+            f"`gaplint explain {found[0].id}` says what happened"
+        )
+    return tuple(sorted(codes))
 
 
 def unknown(problem: registry.UnknownSelector, what: str = "rule or family") -> click.ClickException:

@@ -9,7 +9,7 @@ import click
 
 from kube_gaplint.cli import console
 from kube_gaplint.cli.app import CONTEXT
-from kube_gaplint.cli.inputs import Inputs, with_inputs, wrong_paths
+from kube_gaplint.cli.inputs import Inputs, read, understood, with_inputs
 from kube_gaplint.cli.types import CommaList, Grouped, GroupedCommand, Near, did_you_mean
 from kube_gaplint.report.options import RenderOptions
 from kube_gaplint.report.show import FORMATS, render
@@ -84,22 +84,11 @@ def command(
     Every value says where it comes from: a place in a file, a default, whoever injects it, or why it is not known.
     PATH is a file or a folder; without one it is the current folder, and `-` is standard input.
     """
-    from kube_gaplint import engine
-    from kube_gaplint.report.show.gather import Choice, gather
+    from kube_gaplint.report.show.gather import Choice
 
-    try:
-        reading = engine.read(inputs.request())
-    except engine.UsageProblem as problem:
-        raise wrong_paths(problem, inputs.paths) from problem
+    reading = read(inputs.request())
     choice = Choice(tuple(one for many in kinds for one in many), tuple(one for many in names for one in many))
-    shown = gather(
-        reading.model.views,
-        missed=reading.loaded.bundle.unresolved,
-        problems=reading.loaded.problems,
-        errors=reading.errors,
-        summary=reading.summary(),
-        choice=choice,
-    )
+    shown = understood(reading, choice)
     options = RenderOptions(
         width=console.width(),
         color=console.wants_color(color, sys.stdout),

@@ -84,6 +84,38 @@ class RuleList(CommaList):
         ]
 
 
+class IncidentId(click.ParamType[str]):
+    """The id of an incident, in upper or lower case; a misspelt one is answered with the nearest."""
+
+    name = "incident"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        from kube_gaplint import incidents
+
+        found = incidents.incident(str(value))
+        if found is None:
+            near = incidents.near(str(value))
+            hint = f" Did you mean {' or '.join(near)}?" if near else ""
+            all_of_them = "`gaplint incidents` lists all incidents."
+            self.fail(f"there is no incident {str(value)!r}.{hint} {all_of_them}", param, ctx)
+        return found.id
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        del ctx, param
+        return incident_items(incomplete)
+
+
+def incident_items(incomplete: str) -> list[CompletionItem]:
+    """The incidents whose ids begin so, with their titles."""
+    from click.shell_completion import CompletionItem
+
+    from kube_gaplint import incidents
+
+    begun = [name for name in incidents.ids() if name.lower().startswith(incomplete.lower())]
+    found = (incidents.incident(name) for name in begun)
+    return [CompletionItem(incident.id, help=incident.title) for incident in found if incident is not None]
+
+
 class OutputFile(Struct, frozen=True):
     """A report to write beside the one on standard output."""
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from kube_gaplint import lazy_re
 from kube_gaplint.config.settings import PROFILE_KEYS, RELEASES, Config
 
 _DEFAULT = "default"
-_PLAIN = re.compile(r"[A-Za-z_./][\w./-]*")
+_PLAIN = lazy_re.compile(r"[A-Za-z_./][\w./-]*")
 _SPECIAL = {"null", "true", "false", "yes", "no", "on", "off", "y", "n", "~"}
 _COLUMN = 40
 

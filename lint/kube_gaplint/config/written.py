@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 
 from msgspec import Struct
 
+from kube_gaplint import lazy_re
 from kube_gaplint.config.find import ConfigFile, ConfigProblem
 from kube_gaplint.text import nodes
 from kube_gaplint.text.nodes import Node
@@ -116,8 +117,8 @@ def _value_in(data: object, path: tuple[str, ...], where: Callable[[tuple[str, .
 
 _TOML_KEY = r"""(?:[A-Za-z0-9_-]+|"(?:[^"\\\n]|\\.)*"|'[^'\n]*')"""
 _TOML_KEYS = rf"{_TOML_KEY}(?:[ \t]*\.[ \t]*{_TOML_KEY})*"
-_TOML_HEADER = re.compile(rf"[ \t]*\[\[?[ \t]*({_TOML_KEYS})[ \t]*\]")
-_TOML_ENTRY = re.compile(rf"[ \t]*({_TOML_KEYS})[ \t]*=")
+_TOML_HEADER = lazy_re.compile(rf"[ \t]*\[\[?[ \t]*({_TOML_KEYS})[ \t]*\]")
+_TOML_ENTRY = lazy_re.compile(rf"[ \t]*({_TOML_KEYS})[ \t]*=")
 
 
 class _TomlLines:

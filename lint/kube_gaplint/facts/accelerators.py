@@ -6,9 +6,10 @@ the vendors' device plugins. A row is an exact name or, with `*`, a pattern over
 
 from __future__ import annotations
 
-from fnmatch import fnmatchcase
 from functools import lru_cache
 from typing import NamedTuple
+
+from kube_gaplint.lazy_re import globs
 
 
 class Device(NamedTuple):
@@ -125,10 +126,10 @@ def device(resource: str) -> Device | None:
     domain, slash, last = name.rpartition("/")
     if not slash or name.startswith("requests."):
         return None
-    if any(fnmatchcase(name, pattern) for pattern in _NO_DEVICES):
+    if any(globs(name, pattern) for pattern in _NO_DEVICES):
         return None
     for row in DEVICES:
-        if row.vendor and fnmatchcase(name, row.pattern):
+        if row.vendor and globs(name, row.pattern):
             return row
     if domain == "nvidia.com" and last.split("-")[0].split(".")[0] in _PRODUCTS:
         return Device(name, "nvidia", ".shared" in last)
@@ -140,17 +141,17 @@ def device(resource: str) -> Device | None:
 @lru_cache(maxsize=256)
 def device_class(name: str) -> Device | None:
     """The accelerator behind a DeviceClass, or None where the name tells nothing."""
-    return next((row for row in DEVICE_CLASSES if fnmatchcase(name.lower(), row.pattern)), None)
+    return next((row for row in DEVICE_CLASSES if globs(name.lower(), row.pattern)), None)
 
 
 @lru_cache(maxsize=1024)
 def is_rdma(resource: str) -> bool:
     """Whether an extended resource is a network device for RDMA."""
     name = resource.lower()
-    return device(resource) is None and any(fnmatchcase(name, pattern) for pattern in RDMA_RESOURCES)
+    return device(resource) is None and any(globs(name, pattern) for pattern in RDMA_RESOURCES)
 
 
 @lru_cache(maxsize=1024)
 def selects(label: str) -> str:
     """The vendor whose accelerators a node label asks for; empty for other labels."""
-    return next((vendor for pattern, vendor in SELECTORS if fnmatchcase(label, pattern)), "")
+    return next((vendor for pattern, vendor in SELECTORS if globs(label, pattern)), "")

@@ -7,14 +7,14 @@ Docker's official `python` on Debian except for its Alpine tags, and Red Hat's o
 
 from __future__ import annotations
 
-import re
 from typing import Final, Literal
 
+from kube_gaplint import lazy_re
 from kube_gaplint.facts.images import parse_reference
 
 _REPOSITORIES: Final = (
     (
-        re.compile(
+        lazy_re.compile(
             r"(?:^|/)(?:nvidia/(?:pytorch|nemo|jax|tensorflow)|pytorch/pytorch|rayproject/ray(?:-ml|-llm)?"
             r"|mosaicml/(?:pytorch|llm-foundry|composer)|deepspeed/deepspeed|tensorflow/tensorflow"
             r"|huggingface/(?:transformers-pytorch[a-z-]*|accelerate)|(?:library/)?(?:ubuntu|debian))\Z"
@@ -22,15 +22,17 @@ _REPOSITORIES: Final = (
         "dash",
     ),
     (
-        re.compile(r"^(?:registry\.(?:access\.)?redhat\.(?:com|io)|quay\.io/modh)/|(?:^|/)(?:rockylinux|almalinux)\Z"),
+        lazy_re.compile(
+            r"^(?:registry\.(?:access\.)?redhat\.(?:com|io)|quay\.io/modh)/|(?:^|/)(?:rockylinux|almalinux)\Z"
+        ),
         "bash",
     ),
 )
 _TAGS: Final = (
-    (re.compile(r"ubuntu|bookworm|bullseye|trixie|jammy|noble|focal"), "dash"),
-    (re.compile(r"(?:^|-)(?:ubi[89]|rhel[789]|rockylinux[89])"), "bash"),
+    (lazy_re.compile(r"ubuntu|bookworm|bullseye|trixie|jammy|noble|focal"), "dash"),
+    (lazy_re.compile(r"(?:^|-)(?:ubi[89]|rhel[789]|rockylinux[89])"), "bash"),
 )
-_ALPINE: Final = re.compile(r"alpine")
+_ALPINE: Final = lazy_re.compile(r"alpine")
 
 
 def default_shell(image: str) -> Literal["dash", "bash", ""]:

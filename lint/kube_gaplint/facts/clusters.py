@@ -9,6 +9,8 @@ from typing import Final
 
 from msgspec import Struct
 
+from kube_gaplint import lazy_re
+
 
 class Site(Struct, frozen=True):
     """One cluster. All of `signs` must match: directive to a pattern of its whole value. `values` are keys of
@@ -24,8 +26,8 @@ SITES: Final = (
     Site(
         "LUMI",
         {
-            "partition": re.compile(r"(standard|small|dev|debug|bench|q_)[-\w]*"),
-            "account": re.compile(r"project_46\d{7}"),
+            "partition": lazy_re.compile(r"(standard|small|dev|debug|bench|q_)[-\w]*"),
+            "account": lazy_re.compile(r"project_46\d{7}"),
         },
         {"killonbadexit": "1"},
         "derived from the course logs of https://lumi-supercomputer.github.io/LUMI-training-materials/ (2023, 2024): a "

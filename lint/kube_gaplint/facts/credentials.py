@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import re
 
+from kube_gaplint import lazy_re
+
 # A word of the name tells. `TOKENIZERS_PARALLELISM`, `MAX_TOKENS` and `eos_token` speak of other tokens.
-_NAME = re.compile(
+_NAME = lazy_re.compile(
     r"(?:^|(?<!bos)(?<!eos)(?<!pad)(?<!unk)(?<!sep)(?<!mask)(?<!image)[_.-])"
     r"(?:token|secret|passwd|password|passphrase|credentials?|apikey|api[_-]?key|access[_-]?key|private[_-]?key"
     r"|secret[_-]?key|account[_-]?key|license[_-]?key|auth|pat)"
@@ -17,7 +19,7 @@ _NAME = re.compile(
 )
 
 # Forms that the issuers of tokens use, so that they and others recognise a leaked one.
-_FORM = re.compile(
+_FORM = lazy_re.compile(
     r"\b(?:hf_[A-Za-z0-9]{20,}"  # Hugging Face
     r"|gh[pousr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,}"  # GitHub
     r"|glpat-[A-Za-z0-9_-]{16,}"  # GitLab
@@ -28,10 +30,10 @@ _FORM = re.compile(
     r"|ey[A-Za-z0-9_-]{10,}\.ey[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]*)",  # JSON web tokens
     re.ASCII,
 )
-_USER_AND_PASSWORD = re.compile(r"(?<=://)[^/\s:@]{1,200}:[^/\s@]{1,200}(?=@)")
+_USER_AND_PASSWORD = lazy_re.compile(r"(?<=://)[^/\s:@]{1,200}:[^/\s@]{1,200}(?=@)")
 _VALUE = r"(?P<value>\"[^\"]*\"|'[^']*'|[^\s;|&\"']+)"
-_ASSIGNED = re.compile(rf"(?<![\w.])(?P<start>(?P<name>[A-Za-z_][\w.-]{{0,100}})=){_VALUE}", re.ASCII)
-_OPTION = re.compile(rf"(?<!\S)(?P<start>--?(?P<name>[A-Za-z_][\w.-]{{0,100}})\s+)(?!-){_VALUE}", re.ASCII)
+_ASSIGNED = lazy_re.compile(rf"(?<![\w.])(?P<start>(?P<name>[A-Za-z_][\w.-]{{0,100}})=){_VALUE}", re.ASCII)
+_OPTION = lazy_re.compile(rf"(?<!\S)(?P<start>--?(?P<name>[A-Za-z_][\w.-]{{0,100}})\s+)(?!-){_VALUE}", re.ASCII)
 HIDDEN = "***"
 
 

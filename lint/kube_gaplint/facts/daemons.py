@@ -6,9 +6,10 @@ plugin, GPU Operator, Network Operator, AMD, Habana, EFA, Neuron).
 
 from __future__ import annotations
 
-import re
 from functools import lru_cache
 from typing import Literal, NamedTuple, TypeAlias
+
+from kube_gaplint import lazy_re
 
 Role: TypeAlias = Literal["cni", "gpu-driver", "device-plugin", "network-driver", "storage", "node-agent"]
 
@@ -56,9 +57,9 @@ _ROWS: tuple[Daemon, ...] = (
     Daemon("gpu-driver", "NVIDIA MIG manager", r"k8s-mig-manager", r"mig-manager"),
 )  # fmt: skip
 
-_COMPILED = tuple((re.compile(row.image), re.compile(row.name) if row.name else None, row) for row in _ROWS)
+_COMPILED = tuple((lazy_re.compile(row.image), lazy_re.compile(row.name) if row.name else None, row) for row in _ROWS)
 
-KURED = re.compile(r"(^|/)kured$")
+KURED = lazy_re.compile(r"(^|/)kured$")
 """The image of kured."""
 
 GPU_ROLES = frozenset({"device-plugin", "gpu-driver"})

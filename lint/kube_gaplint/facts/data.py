@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from kube_gaplint import lazy_re
+
 DATA_OPTIONS: tuple[str, ...] = (
     "data-path", "data-dir", "data-root", "data-folder", "data", "train-data", "train-data-path", "train-data-dir",
     "train-dir", "train-path", "train-files", "train-file", "train-root", "training-data", "training-dir", "dataset",
@@ -39,7 +41,7 @@ DATASET_OPTIONS: tuple[str, ...] = (
     "dataset-path",
 )
 
-_HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]{0,95}/[A-Za-z0-9][\w.-]{0,95}", re.ASCII)
+_HUB_ID = lazy_re.compile(r"[A-Za-z0-9][\w.-]{0,95}/[A-Za-z0-9][\w.-]{0,95}", re.ASCII)
 _FOLDERS = frozenset({
     "data", "dataset", "datasets", "model", "models", "checkpoint", "checkpoints", "ckpt", "ckpts", "output", "outputs",
     "out", "run", "runs", "result", "results", "weights", "assets", "config", "configs", "conf", "example", "examples",
@@ -48,7 +50,7 @@ _FOLDERS = frozenset({
     "shared", "scratch", "nfs", "fsx", "efs", "s3", "gcs", "hf", "hub", "llm", "lib", "local", "storage", "volume",
 })  # fmt: skip
 """First parts of relative paths that are no organisation on the Hub."""
-_FILE = re.compile(
+_FILE = lazy_re.compile(
     r".*\.(py|ya?ml|jsonl?|parquet|arrow|tar|gz|zip|bin|pt|pth|model|idx|txt|csv|tsv|toml|safetensors|vocab)"
 )
 
@@ -109,8 +111,8 @@ STAGER_VALUED = DATA_TARGET_OPTIONS | {
     "--connect-timeout", "-u", "--user",
 }  # fmt: skip
 """Options of these programs that take the next word."""
-SMALL_FILES = re.compile(r".*\.(py|sh|ya?ml|json|txt|whl|ini|cfg|toml|conf|md|env|pem|crt|key|deb|patch)")
+SMALL_FILES = lazy_re.compile(r".*\.(py|sh|ya?ml|json|txt|whl|ini|cfg|toml|conf|md|env|pem|crt|key|deb|patch)")
 """Files that are no data set."""
-ARCHIVES = re.compile(r".*\.(tar(\.\w+)?|tgz|zip|zst|parquet|arrow|bin|idx|h5|hdf5|npz|tfrecord)", re.IGNORECASE)
-DATA_REPOSITORY = re.compile(r".*(/datasets/|[/_-](data|dataset|datasets|corpus)(\.git)?/?$)")
+ARCHIVES = lazy_re.compile(r".*\.(tar(\.\w+)?|tgz|zip|zst|parquet|arrow|bin|idx|h5|hdf5|npz|tfrecord)", re.IGNORECASE)
+DATA_REPOSITORY = lazy_re.compile(r".*(/datasets/|[/_-](data|dataset|datasets|corpus)(\.git)?/?$)")
 """Repositories that hold data by their address."""

@@ -6,8 +6,9 @@ of GNU coreutils), and the entry points of the images.
 
 from __future__ import annotations
 
-from fnmatch import fnmatchcase
 from typing import NamedTuple
+
+from kube_gaplint.lazy_re import globs
 
 PROGRAMS = frozenset(
     {
@@ -62,4 +63,4 @@ def serves(name: str, words: frozenset[str]) -> bool:
 
 def serving_image(image: str) -> bool:
     """Whether an image's own entry point runs until it is stopped."""
-    return any(fnmatchcase(image, pattern) for pattern in IMAGES)
+    return any(globs(image, pattern) for pattern in IMAGES)

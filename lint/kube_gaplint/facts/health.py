@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import re
 
+from kube_gaplint import lazy_re
+
 PROGRAMS = frozenset({
     "dcgmi", "nvvs", "nhc", "nvidia-healthmon", "gpu_burn", "gpu-burn", "rvs", "superbench", "nvbandwidth",
     "dcgmproftester", "dcgmproftester12", "healthagent", "neuron-health",
@@ -19,7 +21,7 @@ PROGRAMS = frozenset({
 LOOKS = frozenset({"nvidia-smi", "rocm-smi", "amd-smi", "ibstat", "ibv_devinfo", "neuron-ls", "all_reduce_perf"})
 """Programs that fail on a bad node. In front of the pod they are a check, in the training script only a line of log."""
 
-CHECK = re.compile(
+CHECK = lazy_re.compile(
     r"health|preflight|pre-flight|burn-?in|sanity|diagnos|dcgm|nccl-?test|"
     r"(?:gpu|node|nvlink|nvidia|ib|rdma|efa|network|device)s?[-_.]?(?:check|test|valid|verif|ready)|"
     r"(?<![a-z])(?:check|test|valid|verif|wait|wait-for)\w*[-_.]?(?:gpu|node|nvlink|nvidia|ib|rdma|efa|device)s?\b",
@@ -27,7 +29,7 @@ CHECK = re.compile(
 )
 """Names of containers, images, scripts and options that check a node."""
 
-LABELS = re.compile(
+LABELS = lazy_re.compile(
     r"health|(?:^|[-_./])(?:bad|faulty|broken|degraded|lemon|quarantined?|cordoned|burn-?in|validated|gpu-ok|repair)"
     r"(?:$|[-_./])",
     re.IGNORECASE,
@@ -36,7 +38,7 @@ LABELS = re.compile(
 
 HOST = "kubernetes.io/hostname"
 
-MANAGED = re.compile(
+MANAGED = lazy_re.compile(
     r"cloud\.google\.com/|(?:agentpool|storageprofile)$|kubernetes\.azure\.com/|sagemaker\.amazonaws\.com/|"
     r"(?:node|gpu)\.coreweave\.cloud/"
 )

@@ -14,6 +14,7 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
+from kube_gaplint import lazy_re
 from kube_gaplint.facts.nccl import same_era
 from kube_gaplint.facts.torch import shipped_nccl
 
@@ -47,7 +48,7 @@ class Contents(Struct, frozen=True):
 
 UNKNOWN = Contents(None, None, None, "")
 
-_TAG = re.compile(r"[\w][\w.+-]{0,127}\Z", re.ASCII)
+_TAG = lazy_re.compile(r"[\w][\w.+-]{0,127}\Z", re.ASCII)
 _PREFIXES = ("docker://", "docker-daemon://", "dockerd://", "podman://", "oras://", "library://", "shub://")
 _SQUASHED = (".sqsh", ".sqfs", ".squashfs", ".sif", ".simg", ".img")
 
@@ -103,7 +104,7 @@ def _from_file(path: str) -> Reference:
     return Reference("", "/".join(parts[:-1]), parts[-1], "")
 
 
-_RELEASE = re.compile(r"\d+(?:\.\d+)+")
+_RELEASE = lazy_re.compile(r"\d+(?:\.\d+)+")
 
 
 def release(text: str) -> Release | None:
@@ -251,7 +252,7 @@ def _dotted(numbers: Release) -> str:
     return ".".join(str(number) for number in numbers)
 
 
-_MONTH = re.compile(r"(?P<year>\d\d)\.(?P<month>\d\d)(?![\d])")
+_MONTH = lazy_re.compile(r"(?P<year>\d\d)\.(?P<month>\d\d)(?![\d])")
 
 
 def _monthly(table: tuple[Monthly, ...], reference: Reference, what: str) -> Contents:
@@ -276,7 +277,7 @@ def _monthly(table: tuple[Monthly, ...], reference: Reference, what: str) -> Con
 
 # Images whose tag spells the release
 
-_TORCH_IN_TAG = re.compile(r"(?:^|[-_])(?:pytorch|torch|pt)[-_]?v?(?P<release>\d+\.\d+(?:\.\d+)*)", re.ASCII)
+_TORCH_IN_TAG = lazy_re.compile(r"(?:^|[-_])(?:pytorch|torch|pt)[-_]?v?(?P<release>\d+\.\d+(?:\.\d+)*)", re.ASCII)
 
 
 def _tag_is_torch(reference: Reference, what: str) -> Contents:
@@ -287,7 +288,7 @@ def _tag_is_torch(reference: Reference, what: str) -> Contents:
     return _with_wheel(torch, f"{what}: the tag gives torch {_dotted(torch)}", reference.tag)
 
 
-_CUDA_11 = re.compile(r"cu(?:da)?-?11", re.ASCII)
+_CUDA_11 = lazy_re.compile(r"cu(?:da)?-?11", re.ASCII)
 
 
 def _with_wheel(torch: Release, note: str, variant: str = "") -> Contents:
@@ -308,7 +309,7 @@ def _torch_in_tag(reference: Reference, what: str) -> Contents:
     return Contents(torch, None, True, f"{what}: the tag gives torch {_dotted(torch)}")
 
 
-_TORCH_DIGITS = re.compile(r"(?:^|-)torch(\d)(\d{1,2})(\d)(?:-|\Z)", re.ASCII)
+_TORCH_DIGITS = lazy_re.compile(r"(?:^|-)torch(\d)(\d{1,2})(\d)(?:-|\Z)", re.ASCII)
 
 
 def _torch_digits(reference: Reference, what: str) -> Contents:
@@ -328,7 +329,9 @@ def _nemo(reference: Reference, what: str) -> Contents:
     return _monthly(NEMO, reference, what)
 
 
-_GCP_NAME = re.compile(r"(?:huggingface-)?pytorch-(?:training-)?(?:gpu|cu\d+|xla|cpu)\.(\d{1,2})-(\d{1,2})", re.ASCII)
+_GCP_NAME = lazy_re.compile(
+    r"(?:huggingface-)?pytorch-(?:training-)?(?:gpu|cu\d+|xla|cpu)\.(\d{1,2})-(\d{1,2})", re.ASCII
+)
 
 
 def _gcp(reference: Reference, what: str) -> Contents:
@@ -378,7 +381,7 @@ class Repository(Struct, frozen=True):
 
 
 def _repository(pattern: str, title: str, read: Callable[[Reference, str], Contents], source: str) -> Repository:
-    return Repository(re.compile(r"(?:^|/)(?:" + pattern + r")\Z", re.ASCII), title, read, source)
+    return Repository(lazy_re.compile(r"(?:^|/)(?:" + pattern + r")\Z", re.ASCII), title, read, source)
 
 
 AWS_ACCOUNTS = (
@@ -445,7 +448,7 @@ REPOSITORIES: tuple[Repository, ...] = (
 )  # fmt: skip
 
 
-_NGC_TAG = re.compile(r"\d\d\.\d\d(?:-[\w-]+)?-py3\Z", re.ASCII)
+_NGC_TAG = lazy_re.compile(r"\d\d\.\d\d(?:-[\w-]+)?-py3\Z", re.ASCII)
 
 
 @functools.lru_cache(maxsize=1024)

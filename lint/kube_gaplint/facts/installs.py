@@ -5,9 +5,10 @@ One row a program and the words that follow it. Sources: each program's own manu
 
 from __future__ import annotations
 
-import re
 from typing import NamedTuple
 from urllib.parse import urlsplit
+
+from kube_gaplint import lazy_re
 
 
 class Installer(NamedTuple):
@@ -69,7 +70,7 @@ INDEX_OPTIONS = ("-i", "--index-url", "--index", "--default-index")
 INDEX_VARIABLES = ("PIP_INDEX_URL", "UV_INDEX_URL", "UV_DEFAULT_INDEX")
 OFFLINE_VARIABLES = ("PIP_NO_INDEX", "UV_OFFLINE", "CONDA_OFFLINE")
 
-_PUBLIC = re.compile(
+_PUBLIC = lazy_re.compile(
     r"(.*\.)?(pypi\.org|pythonhosted\.org|python\.org|pytorch\.org|nvidia\.com|anaconda\.(org|com)|github\.(com|io)|"
     r"huggingface\.co|tuna\.tsinghua\.edu\.cn|aliyun\.com|ustc\.edu\.cn|douban\.com|tencent(yun)?\.com|"
     r"huaweicloud\.com|163\.com|vllm\.ai|flashinfer\.ai)"

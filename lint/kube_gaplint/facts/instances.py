@@ -11,9 +11,10 @@ instance type pages. Google `a2`, `a3`, `a4`, `g2`, `g4`, `ct*` machine series, 
 
 from __future__ import annotations
 
-import re
 from functools import lru_cache
 from typing import NamedTuple
+
+from kube_gaplint import lazy_re
 
 
 class Machine(NamedTuple):
@@ -69,7 +70,7 @@ _ROWS: tuple[_Row, ...] = (
     _Row(r"ecs\.(ebm|s)?[cghrt]\d[\w-]*\.[\w.-]+", "alibaba", NONE),
 )  # fmt: skip
 
-_COMPILED = tuple((re.compile(row.pattern), row) for row in _ROWS)
+_COMPILED = tuple((lazy_re.compile(row.pattern), row) for row in _ROWS)
 
 
 @lru_cache(maxsize=1024)
@@ -139,10 +140,10 @@ _COUNTS_BY_NAME: tuple[str, ...] = (
     r"gpu_(\d+)x_\w+",
 )
 """Names that tell the number themselves: `a2-highgpu-4g`, `BM.GPU.H100.8`, `gd-8xh100ib-i128`, `gpu_8x_h100_sxm`."""
-_FIXED = tuple((re.compile(pattern), count) for pattern, count in _COUNTS)
-_TOLD = tuple(re.compile(pattern) for pattern in _COUNTS_BY_NAME)
+_FIXED = tuple((lazy_re.compile(pattern), count) for pattern, count in _COUNTS)
+_TOLD = tuple(lazy_re.compile(pattern) for pattern in _COUNTS_BY_NAME)
 
-WHOLE_BY_PRODUCT = re.compile(r"(nvidia-)?gb[23]00(-\w+)*")
+WHOLE_BY_PRODUCT = lazy_re.compile(r"(nvidia-)?gb[23]00(-\w+)*")
 """GPU products that come four to a node, as labels name them (NVIDIA GB200 NVL72: two superchips a compute tray)."""
 
 
@@ -196,7 +197,7 @@ NODE_KEYS: tuple[NodeKey, ...] = (
     NodeKey(r"(accelerator|gpu|gpu-type|gpu-node|gpunode)", "GPU"),
 )
 
-_NODE_KEYS = tuple((re.compile(row.pattern), row) for row in NODE_KEYS)
+_NODE_KEYS = tuple((lazy_re.compile(row.pattern), row) for row in NODE_KEYS)
 
 FALSE_VALUES = frozenset({"false", "0", "no", "none", "disabled"})
 """Values of such a label that say that the node has no accelerator."""

@@ -10,10 +10,12 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from kube_gaplint import lazy_re
+
 LOOPBACK = "lo"
 POD_INTERFACES = ("eth0", "net1", "lo")
 
-_HOST = re.compile(
+_HOST = lazy_re.compile(
     r"""(?:
         en[opsxP][\w.]* | en
       | bond[\d.]+ | bond | team\d+

@@ -18,6 +18,7 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
+from kube_gaplint import lazy_re
 from kube_gaplint.facts.variables import edit_distance
 
 Release: TypeAlias = tuple[int, ...]
@@ -288,7 +289,7 @@ LEVELS: dict[tuple[str, str, str], list[tuple[str, str]]] = {
 }
 """By API group, version (empty: any) and kind: the levels in an object, and where they begin."""
 
-_ELEMENT = re.compile(r'\[[^\]"]*\]')
+_ELEMENT = lazy_re.compile(r'\[[^\]"]*\]')
 
 
 class Found(Struct, frozen=True):
@@ -339,7 +340,7 @@ def _compiled(path: str) -> re.Pattern[str]:
     """A path with `*` for a key and `[]` for an element, whose keys and elements are groups."""
     parts = re.split(r"(\*|\[\])", path)
     made = [{"*": r"([^.\[\]]*)", "[]": r'(\[[^\]"]*\])'}.get(part, re.escape(part)) for part in parts]
-    return re.compile("".join(made).replace(r"([^.\[\]]*)Replica", r"([^.\[\]]+?)Replica"))
+    return lazy_re.compile("".join(made).replace(r"([^.\[\]]*)Replica", r"([^.\[\]]+?)Replica"))
 
 
 _ByName: TypeAlias = dict[str, list[tuple[re.Pattern[str], Stray]]]

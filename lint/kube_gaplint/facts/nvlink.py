@@ -8,8 +8,9 @@ of machine types.
 
 from __future__ import annotations
 
-import re
 from functools import lru_cache
+
+from kube_gaplint import lazy_re
 
 PRODUCTS: tuple[str, ...] = (
     r".*sxm\d?\b.*",  # Tesla-V100-SXM2-16GB, NVIDIA-A100-SXM4-80GB, gpu-h100-sxm
@@ -30,10 +31,10 @@ MACHINES: tuple[str, ...] = (
     r"gpu_8x_[abh]\d00_sxm\d(_\w+)?",
 )
 
-_KNOWN = re.compile("|".join(f"(?:{pattern})" for pattern in (*PRODUCTS, *MACHINES)))
+_KNOWN = lazy_re.compile("|".join(f"(?:{pattern})" for pattern in (*PRODUCTS, *MACHINES)))
 
 
-_CHIPS = re.compile(r"(nvidia[-_.]|gpu[-_.:])?(v100|a100|a800|h100|h200|h800|h20|b200|b300)([-_.]?\d+gb)?")
+_CHIPS = lazy_re.compile(r"(nvidia[-_.]|gpu[-_.:])?(v100|a100|a800|h100|h200|h800|h20|b200|b300)([-_.]?\d+gb)?")
 WHOLE_BOARD = 8
 """GPUs in one pod: a node with so many of these chips is an HGX board, or close to one."""
 

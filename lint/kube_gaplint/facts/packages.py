@@ -10,6 +10,8 @@ from __future__ import annotations
 import re
 from typing import Literal, NamedTuple, TypeAlias
 
+from kube_gaplint import lazy_re
+
 Effect: TypeAlias = Literal["upgrade", "install", "remove", "hold", "unhold"]
 
 
@@ -87,13 +89,13 @@ MANAGERS: dict[str, Manager] = {
 ALWAYS_UPGRADES = frozenset({"do-release-upgrade", "unattended-upgrade", "unattended-upgrades"})
 """Programs that upgrade without a subcommand."""
 
-NODE_PACKAGES = re.compile(
+NODE_PACKAGES = lazy_re.compile(
     r"(linux-(image|headers|modules|generic|aws|azure|gcp|oracle|virtual)|kernel|nvidia-|libnvidia-|cuda-drivers|"
     r"nvidia|systemd|containerd|rdma-core|mlnx-|doca-|ofed)",
 )
 """The beginnings of packages whose upgrade takes GPUs or the network away from running jobs."""
 
-HARMLESS_NVIDIA = re.compile(r"(lib)?nvidia-container-(toolkit|runtime|tools)|nvidia-docker")
+HARMLESS_NVIDIA = lazy_re.compile(r"(lib)?nvidia-container-(toolkit|runtime|tools)|nvidia-docker")
 """NVIDIA packages that are no driver."""
 
 UPGRADERS = frozenset({"unattended-upgrades", "dnf-automatic", "dnf5-plugin-automatic", "yum-cron", "yum-cron-daily"})
@@ -141,17 +143,17 @@ FileKind: TypeAlias = Literal[
 ]  # fmt: skip
 
 FILES: tuple[tuple[re.Pattern[str], FileKind], ...] = (
-    (re.compile(r"/etc/apt/apt\.conf(\.d/.+)?"), "apt-conf"),
-    (re.compile(r"/etc/apt/preferences(\.d/.+)?"), "apt-preferences"),
-    (re.compile(r"/etc/(dnf/automatic\.conf|dnf/dnf5-plugins/automatic\.conf|yum/yum-cron(-hourly)?\.conf)"),
+    (lazy_re.compile(r"/etc/apt/apt\.conf(\.d/.+)?"), "apt-conf"),
+    (lazy_re.compile(r"/etc/apt/preferences(\.d/.+)?"), "apt-preferences"),
+    (lazy_re.compile(r"/etc/(dnf/automatic\.conf|dnf/dnf5-plugins/automatic\.conf|yum/yum-cron(-hourly)?\.conf)"),
      "dnf-automatic"),
-    (re.compile(r"/etc/(dnf/dnf\.conf|yum\.conf)"), "dnf-conf"),
-    (re.compile(r"(/etc|/usr/share)/(flatcar|coreos)/update\.conf"), "flatcar"),
-    (re.compile(r"/etc/zincati/config\.d/.+\.toml"), "zincati"),
-    (re.compile(r"/etc/cloud/cloud\.cfg(\.d/.+\.cfg)?"), "cloud-config"),
-    (re.compile(r"/etc/crontab|/etc/cron\.d/.+|/var/spool/cron/.+"), "cron"),
-    (re.compile(r"/etc/cron\.(hourly|daily|weekly|monthly)/.+|/var/lib/cloud/scripts/per-\w+/.+"), "boot-script"),
-    (re.compile(r"/(etc|usr/lib|lib)/systemd/system/[^/]+\.(service|timer)"), "unit"),
+    (lazy_re.compile(r"/etc/(dnf/dnf\.conf|yum\.conf)"), "dnf-conf"),
+    (lazy_re.compile(r"(/etc|/usr/share)/(flatcar|coreos)/update\.conf"), "flatcar"),
+    (lazy_re.compile(r"/etc/zincati/config\.d/.+\.toml"), "zincati"),
+    (lazy_re.compile(r"/etc/cloud/cloud\.cfg(\.d/.+\.cfg)?"), "cloud-config"),
+    (lazy_re.compile(r"/etc/crontab|/etc/cron\.d/.+|/var/spool/cron/.+"), "cron"),
+    (lazy_re.compile(r"/etc/cron\.(hourly|daily|weekly|monthly)/.+|/var/lib/cloud/scripts/per-\w+/.+"), "boot-script"),
+    (lazy_re.compile(r"/(etc|usr/lib|lib)/systemd/system/[^/]+\.(service|timer)"), "unit"),
 )  # fmt: skip
 
 
@@ -162,12 +164,12 @@ def file_kind(path: str) -> FileKind | None:
     return next((kind for pattern, kind in FILES if pattern.fullmatch(path)), None)
 
 
-HARMLESS_SOURCES = re.compile(
+HARMLESS_SOURCES = lazy_re.compile(
     r".*/(os-release|lsb-release|environment|profile|bash\.bashrc|\.?bashrc|\.bash_profile|\.profile|activate)"
 )
 """Files that a boot script may source without any effect on upgrades."""
 
-KNOWN_PROGRAMS = re.compile(r"/etc/eks/[\w./-]+|/usr/(local/)?s?bin/[\w.-]+|/s?bin/[\w.-]+|/opt/cni/bin/[\w.-]+")
+KNOWN_PROGRAMS = lazy_re.compile(r"/etc/eks/[\w./-]+|/usr/(local/)?s?bin/[\w.-]+|/s?bin/[\w.-]+|/opt/cni/bin/[\w.-]+")
 """Programs by path that belong to the image or the distribution and do not touch upgrades."""
 
 CONFIGURATION_MANAGERS = frozenset(

@@ -12,9 +12,11 @@ from typing import Final
 
 from msgspec import Struct
 
+from kube_gaplint import lazy_re
+
 _VALUES = frozenset({"spot", "preemptible", "ec2spot", "spot-vm", "flex-spot"})
 _YES = frozenset({"true", "1", "yes", "", "present"})
-_WORD = re.compile(r"(?:^|[-_./])(?:is-)?(?:spot|preemptible)(?:$|[-_./])", re.IGNORECASE)
+_WORD = lazy_re.compile(r"(?:^|[-_./])(?:is-)?(?:spot|preemptible)(?:$|[-_./])", re.IGNORECASE)
 
 
 def is_spot(key: str, value: str) -> bool:

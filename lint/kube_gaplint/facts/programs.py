@@ -6,7 +6,7 @@ table is taken as training, for a step on several nodes rarely does anything els
 
 from __future__ import annotations
 
-import re
+from kube_gaplint import lazy_re
 
 HELPERS = frozenset(
     {
@@ -35,7 +35,7 @@ TRAINERS = frozenset(
     }
 )  # fmt: skip
 
-BENCHMARKS = re.compile(
+BENCHMARKS = lazy_re.compile(
     r"(.*_perf|all_reduce|alltoall|osu_\w+|ib_(write|read|send)_(bw|lat)|hpl|xhpl|hpcg|nccl[-_]tests?.*|gpu_burn)(_mpi)?"
 )
 """Programs that measure: `all_reduce_perf`, `osu_bw`, `ib_write_bw`."""

@@ -9,10 +9,11 @@ Programs are matched against the base names of a command's words and the modules
 
 from __future__ import annotations
 
-from fnmatch import fnmatchcase
 from functools import lru_cache
 from itertools import pairwise
 from typing import Literal, NamedTuple
+
+from kube_gaplint.lazy_re import globs
 
 Meaning = Literal["training", "benchmark", "smoke", "interactive", "inference", "evaluation"]
 
@@ -381,10 +382,10 @@ def program(name: str, following: str = "") -> tuple[Meaning, bool] | None:
     """What a program shows, and whether it is a mere launcher; None where its name tells nothing."""
     name = name.lower()
     for row in PROGRAMS:
-        if fnmatchcase(name, row.pattern) and (not row.sub or following.lower() in row.sub):
+        if globs(name, row.pattern) and (not row.sub or following.lower() in row.sub):
             return row.meaning, False
     for row in LAUNCHERS:
-        if fnmatchcase(name, row.pattern) and (not row.sub or following.lower() in row.sub):
+        if globs(name, row.pattern) and (not row.sub or following.lower() in row.sub):
             return row.meaning, True
     return None
 
@@ -423,4 +424,4 @@ def image(name: str) -> Meaning | None:
     last = repository.rsplit("/", 1)[-1]
     if ":" in last:
         repository = repository[: repository.rindex(":")]
-    return next((row.meaning for row in IMAGES if fnmatchcase(repository, row.pattern)), None)
+    return next((row.meaning for row in IMAGES if globs(repository, row.pattern)), None)

@@ -96,16 +96,109 @@ def daly(blocking: float, mtbf: float) -> float:
     return first * (1.0 + math.sqrt(half) / 3.0 + half / 9.0) - blocking
 
 
-def lost_gpu_hours(interval: float, gpus: int) -> float:
+def lost_gpu_hours(interval: float, gpus: float) -> float:
     """GPU-hours of work that one failure throws away on average: half an interval on every GPU."""
     return interval / 2.0 / HOUR * gpus
 
 
-def wasted_fraction(interval: float, blocking: float, mtbf: float, restart: float = 0.0) -> float:
-    """The share of time that saving, repeating lost work and restarting take, to first order, at most 1.
+def goodput(interval: float, blocking: float, mtbf: float, recovery: float = 0.0) -> float:
+    """The share of time that trains the model and is not lost again, from 0 to 1, in a run much longer than `mtbf`.
 
-    `restart` is the time from a failure until training goes on.
+    Daly's complete model of failures that come at random (FGCS 22(3), section 3): of `interval` seconds of training
+    and `blocking` seconds of saving a failure may hit any; then all since the last save is done again, and `recovery`
+    seconds pass from the failure until training goes on, in which the next failure may come. Raises ValueError for
+    negative times and for a time between failures that is not positive.
     """
-    saving = blocking / (interval + blocking) if interval + blocking > 0 else 1.0
-    repeating = 0.0 if math.isinf(mtbf) else (interval / 2.0 + restart) / mtbf
-    return min(1.0, saving + repeating)
+    if min(interval, blocking, recovery) < 0 or not mtbf > 0:
+        raise ValueError("times are not negative, and the time between failures is positive")
+    if math.isinf(mtbf):
+        return 1.0 if math.isinf(interval) or blocking == 0 else interval / (interval + blocking)
+    segment = (interval + blocking) / mtbf
+    if segment > _LARGEST_EXPONENT:
+        return 0.0
+    trained = 1.0 if segment == 0 else interval / mtbf / math.expm1(segment)
+    return min(1.0, trained * math.exp(-recovery / mtbf))
+
+
+_LARGEST_EXPONENT = 700.0
+"""exp() of more overflows; the goodput is then 0 to 300 digits."""
+
+
+def flat_range(blocking: float, mtbf: float, within: float = 0.1) -> tuple[float, float]:
+    """The intervals between which saving and repeating cost at most `within` (0.1: a tenth) more than at the optimum.
+
+    To first order it reaches from 0.64 to 1.56 times the optimum. (0, inf) where nearly all time is lost at any
+    interval. Raises ValueError as `young` does.
+    """
+    best = daly(blocking, mtbf)
+    least = 1.0 - goodput(best, blocking, mtbf)
+    if math.isinf(mtbf) or least < 1e-9:  # beyond what floating-point numbers tell apart: the first order is exact
+        spread = math.sqrt((1.0 + within) ** 2 - 1.0)
+        return best * (1.0 + within - spread), best * (1.0 + within + spread)
+    limit = least * (1.0 + within)
+    if limit >= 1.0:
+        return 0.0, math.inf
+
+    def edge(factor: float) -> float:
+        """Where the cost reaches the limit, on the way down (factor below 1) or up from the optimum."""
+        inside = outside = best
+        while 1.0 - goodput(outside, blocking, mtbf) < limit:
+            inside, outside = outside, outside * factor
+        for _ in range(60):
+            middle = math.sqrt(inside) * math.sqrt(outside)
+            if 1.0 - goodput(middle, blocking, mtbf) < limit:
+                inside = middle
+            else:
+                outside = middle
+        return inside
+
+    return edge(0.5), edge(2.0)
+
+
+def chance_of_at_most(count: int, expected: float) -> float:
+    """The probability of at most `count` failures where `expected` are expected (Poisson distribution).
+
+    Beyond 10,000 expected failures by Wilson and Hilferty's approximation, whose error is then far below 0.001.
+    """
+    if expected < 0 or not math.isfinite(expected):
+        raise ValueError("the expected number is finite and not negative")
+    if count < 0:
+        return 0.0
+    if expected == 0 or count > expected + 40.0 * math.sqrt(expected) + 40.0:
+        return 1.0
+    if expected > _MOST_COUNTED:
+        freedom = count + 1.0
+        z = 3.0 * math.sqrt(freedom) * ((expected / freedom) ** (1.0 / 3.0) - 1.0 + 1.0 / (9.0 * freedom))
+        return math.erfc(z / math.sqrt(2.0)) / 2.0
+    start = min(count, math.floor(expected))  # the largest term, so that none that counts underflows
+    largest = math.exp(start * math.log(expected) - expected - math.lgamma(start + 1.0))
+    total = term = largest
+    for number in range(start, 0, -1):
+        term *= number / expected
+        total += term
+    term = largest
+    for number in range(start + 1, count + 1):
+        term *= expected / number
+        total += term
+    return min(1.0, total)
+
+
+_MOST_COUNTED = 10_000.0
+"""Up to so many expected failures the probabilities are summed one by one."""
+
+
+def failures_at_quantile(expected: float, quantile: float = 0.99) -> int:
+    """The smallest number that the failures stay within with probability `quantile`: the restarts to allow.
+
+    Raises ValueError for a quantile that is not between 0 and 1.
+    """
+    if not 0 < quantile < 1:
+        raise ValueError("a quantile is between 0 and 1")
+    low, high = -1, math.ceil(expected + 40.0 * math.sqrt(expected) + 40.0)
+    while high - low > 1:
+        middle = (low + high) // 2
+        if chance_of_at_most(middle, expected) >= quantile:
+            high = middle
+        else:
+            low = middle
+    return high

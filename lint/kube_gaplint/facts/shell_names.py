@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from typing import Final
+
+from kube_gaplint import lazy_re
 
 GIVEN: Final = (
     (r"SLURM_\w+|SLURMD_\w+|SBATCH_\w+|SRUN_\w+", "Slurm sets it when the job runs"),
@@ -38,7 +39,7 @@ GIVEN: Final = (
 )
 """(pattern of names, why there may be a value)."""
 
-_PATTERN: Final = re.compile("|".join(f"(?P<g{index}>{pattern})" for index, (pattern, _) in enumerate(GIVEN)))
+_PATTERN: Final = lazy_re.compile("|".join(f"(?P<g{index}>{pattern})" for index, (pattern, _) in enumerate(GIVEN)))
 
 
 def given_because(name: str) -> str:
@@ -62,7 +63,7 @@ CLOSED_SOURCES: Final = (
 )
 """Files that are sourced everywhere and set no variable that gaplint speaks of: (pattern of the path, what it does)."""
 
-_SOURCES: Final = re.compile("|".join(pattern for pattern, _ in CLOSED_SOURCES))
+_SOURCES: Final = lazy_re.compile("|".join(pattern for pattern, _ in CLOSED_SOURCES))
 
 
 def sourced_harmless(path: str) -> bool:
@@ -70,7 +71,7 @@ def sourced_harmless(path: str) -> bool:
     return _SOURCES.fullmatch(path) is not None
 
 
-CLOSED_EVALS: Final = re.compile(
+CLOSED_EVALS: Final = lazy_re.compile(
     r"\$\(\s*(?:\S*/)?(?:conda|mamba|micromamba|ssh-agent|direnv|pyenv|modulecmd|starship|fnm|rbenv|uv)\b|\$\(\s*\"?\$\{?(?:CONDA|MAMBA)_EXE\b"
     r"|^\"?`\s*(?:\S*/)?(?:conda|ssh-agent)\b"
 )

@@ -6,8 +6,8 @@ systemd.exec(5) (LimitMEMLOCK) and limits.conf(5).
 
 from __future__ import annotations
 
-import re
-from fnmatch import fnmatchcase
+from kube_gaplint import lazy_re
+from kube_gaplint.lazy_re import globs
 
 # Node labels (in selectors and affinity) and annotations of pods that only this autoscaler's users write.
 KARPENTER_KEYS = ("karpenter.sh/*", "karpenter.k8s.aws/*", "karpenter.azure.com/*", "eks.amazonaws.com/compute-type",
@@ -66,7 +66,7 @@ LOG_SHIPPER_IMAGES = (
     "*/vector:*", "*logstash*", "*opentelemetry-collector*", "*otel/*collector*", "*datadog/agent*",
     "*splunk*", "*logdna*", "*sumologic*", "*newrelic-logging*", "*cloudwatch-agent*", "*ops-agent*",
 )  # fmt: skip
-LOG_SHIPPER_NAME = re.compile(r"logs?-?(?:ship|forward|collect|agent|router|upload|sync|tail)")
+LOG_SHIPPER_NAME = lazy_re.compile(r"logs?-?(?:ship|forward|collect|agent|router|upload|sync|tail)")
 """Names of sidecars that carry logs away."""
 NODE_HEALTH_KINDS = (
     ("cluster.x-k8s.io", "MachineHealthCheck"), ("remediation.medik8s.io", "NodeHealthCheck"),
@@ -100,7 +100,7 @@ NODE_SETUP_KINDS = frozenset(
     {"MachineConfig", "KubeadmConfig", "KubeadmConfigTemplate", "KubeadmControlPlane", "EC2NodeClass", "ClusterConfig",
      "NodeClass", "EKSConfig", "EKSConfigTemplate", "RKE2ConfigTemplate", "KThreesConfigTemplate", "DaemonSet"}
 )  # fmt: skip
-RAISES_MEMLOCK = re.compile(r"LimitMEMLOCK\s*=\s*infinity|memlock[=\s:-]{1,10}(?:unlimited|infinity|-1\b)")
+RAISES_MEMLOCK = lazy_re.compile(r"LimitMEMLOCK\s*=\s*infinity|memlock[=\s:-]{1,10}(?:unlimited|infinity|-1\b)")
 
 
 def cloud_of(key: str) -> str:
@@ -109,4 +109,4 @@ def cloud_of(key: str) -> str:
 
 
 def matches(name: str, patterns: tuple[str, ...]) -> bool:
-    return any(fnmatchcase(name, pattern) for pattern in patterns)
+    return any(globs(name, pattern) for pattern in patterns)

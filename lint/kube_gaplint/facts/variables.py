@@ -15,6 +15,7 @@ from typing import Literal, TypeAlias, cast
 
 from msgspec import Struct
 
+from kube_gaplint import lazy_re
 from kube_gaplint.facts.nccl import IB_TIMEOUT_LIMIT, STRICT_ALGORITHMS_SINCE, TOKENS
 
 Release: TypeAlias = tuple[int, ...]
@@ -119,7 +120,7 @@ def variable(name: str) -> Variable | None:
     return found
 
 
-_FAMILY = re.compile(r"(?:NCCL|TORCH_NCCL|TORCH_FR)_[A-Z0-9_]+\Z", re.ASCII)
+_FAMILY = lazy_re.compile(r"(?:NCCL|TORCH_NCCL|TORCH_FR)_[A-Z0-9_]+\Z", re.ASCII)
 
 
 def is_ours(name: str) -> bool:
@@ -258,7 +259,7 @@ _TRUE = frozenset({"y", "yes", "1", "t", "true"})
 _FALSE = frozenset({"n", "no", "0", "f", "false"})
 _MEANS_ON = _TRUE | {"on", "enable", "enabled"}
 _MEANS_OFF = _FALSE | {"off", "disable", "disabled"}
-_STRTOLL = re.compile(r"[+-]?(?:0[xX][0-9a-fA-F]+|[0-9]+)", re.ASCII)
+_STRTOLL = lazy_re.compile(r"[+-]?(?:0[xX][0-9a-fA-F]+|[0-9]+)", re.ASCII)
 
 
 def strtoll(text: str) -> tuple[int, str]:

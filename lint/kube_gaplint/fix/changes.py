@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 from collections.abc import Callable
 
 from msgspec import Struct, field
 
+from kube_gaplint import lazy_re
 from kube_gaplint.findings import (
     AddLine,
     AddOption,
@@ -41,8 +41,8 @@ from kube_gaplint.text.source import Source, Span
 _DIRECTIVE = "#SBATCH"
 _SPOILS = "the file is written in a way that cannot be edited safely there"
 _REPEATED = "an alias repeats it, so that the fix would change other places as well"
-_RUNS_A_STRING = re.compile(r"-[A-Za-z]*c")
-_ASSIGNED = re.compile(r"([A-Za-z_]\w*)=")
+_RUNS_A_STRING = lazy_re.compile(r"-[A-Za-z]*c")
+_ASSIGNED = lazy_re.compile(r"([A-Za-z_]\w*)=")
 
 
 def drafts_of(finding: Finding, desk: Desk) -> list[Draft]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable
 
 from msgspec import Struct, field
 
+from kube_gaplint import lazy_re
 from kube_gaplint.fix.expected import Expected
 from kube_gaplint.text.comments import comments
 from kube_gaplint.text.compose import Composed, compose
@@ -144,7 +144,7 @@ class OpenFile:
         self._read(text)
 
 
-_NEW_LINE = re.compile(r"(?:\r\n|\r|\n)([ ]*)")
+_NEW_LINE = lazy_re.compile(r"(?:\r\n|\r|\n)([ ]*)")
 
 
 def in_order(edits: Iterable[Edit]) -> list[Edit]:

@@ -12,11 +12,12 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from kube_gaplint import lazy_re
 from kube_gaplint.findings import Finding
 from kube_gaplint.text.read import Unreadable, decode, encode_like
 from kube_gaplint.text.source import Source
 
-_PLAIN_PATH = re.compile(r"[^\x00-\x1f\x7f\"\\]*")
+_PLAIN_PATH = lazy_re.compile(r"[^\x00-\x1f\x7f\"\\]*")
 
 
 class Stale(OSError):

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from kube_gaplint import lazy_re
 from kube_gaplint.fix.desk import Draft, OpenFile, Refused
 from kube_gaplint.fix.expected import Expected
 from kube_gaplint.text.edit import Edit, Tree, apply
@@ -19,9 +19,9 @@ from kube_gaplint.text.source import Span, line_start_before
 if TYPE_CHECKING:
     import tree_sitter
 
-_BLANKS = re.compile(r"[ \t]*")
-_LINE_END = re.compile(r"[^\r\n]*")
-_ONLY_THIS = re.compile(r"(?:export[ \t]+|#SBATCH[ \t]+)?")
+_BLANKS = lazy_re.compile(r"[ \t]*")
+_LINE_END = lazy_re.compile(r"[^\r\n]*")
+_ONLY_THIS = lazy_re.compile(r"(?:export[ \t]+|#SBATCH[ \t]+)?")
 
 
 class Script(Struct, frozen=True):

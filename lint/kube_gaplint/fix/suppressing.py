@@ -7,14 +7,13 @@ with the suppressions in them: one that silences nothing is not written, and the
 
 from __future__ import annotations
 
-import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Sequence
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from kube_gaplint import suppress
+from kube_gaplint import lazy_re, suppress
 from kube_gaplint.findings import Finding
 from kube_gaplint.fix.desk import Desk, Draft, OpenFile, Refused, in_order
 from kube_gaplint.fix.expected import Expected
@@ -28,8 +27,8 @@ from kube_gaplint.text.nodes import Entry, Scalar
 from kube_gaplint.text.source import Source, Span, line_start_before
 
 _MOST_PASSES = 40
-_BLANKS = re.compile(r"[ \t]*")
-_SHELL = re.compile(r"#!.*\b(?:ba|da|k|z)?sh\b")
+_BLANKS = lazy_re.compile(r"[ \t]*")
+_SHELL = lazy_re.compile(r"#!.*\b(?:ba|da|k|z)?sh\b")
 _SHELL_ENDINGS = (".sh", ".sbatch", ".slurm", ".bash")
 _ANNOTATION_PATH = ("metadata", "annotations", suppress.ANNOTATION)
 

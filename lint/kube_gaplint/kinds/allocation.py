@@ -8,6 +8,7 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
+from kube_gaplint import lazy_re
 from kube_gaplint.model.setting import Absent, Origin, Set, Setting, Unknown
 from kube_gaplint.model.slurm import Directive
 from kube_gaplint.model.workload import Accelerators
@@ -16,12 +17,12 @@ _Get: TypeAlias = Callable[..., Setting[str]]
 
 ON_COMMAND_LINE = "sbatch's command line or the partition may give it"
 
-_COUNT = re.compile(r"(\d{1,7})([kKmM]?)")
-_GRES = re.compile(r"(?:gres[/:])?gpu(?::([A-Za-z][\w.-]*))?(?:[:=](\d+))?(?:\([^)]*\))?", re.IGNORECASE)
-_SLICES = re.compile(r"(?:gres[/:])?(mps|shard|gpu:\d+g\.\d+gb)\b", re.IGNORECASE)
-_TYPED = re.compile(r"(?:([A-Za-z][\w.-]*)[:=])?(\d+)")
-_AMD = re.compile(r"mi\d|radeon|gfx", re.IGNORECASE)
-_ARRAY = re.compile(r"(\d+)(?:-(\d+)(?::(\d+))?)?")
+_COUNT = lazy_re.compile(r"(\d{1,7})([kKmM]?)")
+_GRES = lazy_re.compile(r"(?:gres[/:])?gpu(?::([A-Za-z][\w.-]*))?(?:[:=](\d+))?(?:\([^)]*\))?", re.IGNORECASE)
+_SLICES = lazy_re.compile(r"(?:gres[/:])?(mps|shard|gpu:\d+g\.\d+gb)\b", re.IGNORECASE)
+_TYPED = lazy_re.compile(r"(?:([A-Za-z][\w.-]*)[:=])?(\d+)")
+_AMD = lazy_re.compile(r"mi\d|radeon|gfx", re.IGNORECASE)
+_ARRAY = lazy_re.compile(r"(\d+)(?:-(\d+)(?::(\d+))?)?")
 
 
 class Allocation(Struct, frozen=True):

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from kube_gaplint import lazy_re
 from kube_gaplint.bundle.bundle import Bundle, ScriptFile
 from kube_gaplint.bundle.objects import KubeObject
 from kube_gaplint.bundle.recipes import Recipes
@@ -48,9 +49,9 @@ from kube_gaplint.text.source import PlacedText
 FROM_SUBMITTER = "the submitting shell may set it"
 _DAY = 86_400.0
 
-_REFERENCE = re.compile(r"\$\{?[#!]?([A-Za-z_][A-Za-z0-9_]*)")
-_DECLARED = re.compile(r"(?m)^[ \t]*#[ \t]*gaplint:[ \t]*((?:[\w-]+=[\d.]+[ \t]*)+)$")
-_SIZE_VARIABLES = re.compile(r"SLURM_(NNODES|JOB_NUM_NODES|JOB_NODELIST|NODELIST|NTASKS|NPROCS)\b")
+_REFERENCE = lazy_re.compile(r"\$\{?[#!]?([A-Za-z_][A-Za-z0-9_]*)")
+_DECLARED = lazy_re.compile(r"(?m)^[ \t]*#[ \t]*gaplint:[ \t]*((?:[\w-]+=[\d.]+[ \t]*)+)$")
+_SIZE_VARIABLES = lazy_re.compile(r"SLURM_(NNODES|JOB_NUM_NODES|JOB_NODELIST|NODELIST|NTASKS|NPROCS)\b")
 
 
 class BatchScript(Struct):
@@ -518,7 +519,7 @@ def _requeues(command: Command) -> bool:
 
 
 _ENDLESS = frozenset({"true", ":", "1", "[ 1 ]", "((1))", "(( 1 ))", "[[ 1 ]]"})
-_OVER = re.compile(r"for\s+(\w+)\b")
+_OVER = lazy_re.compile(r"for\s+(\w+)\b")
 
 
 def _repeated(step: Step) -> Setting[str]:

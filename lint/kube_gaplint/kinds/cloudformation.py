@@ -8,11 +8,11 @@ elsewhere".
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from msgspec import Struct, field
 
+from kube_gaplint import lazy_re
 from kube_gaplint.kinds import cloudinit, eksctl, node_os
 from kube_gaplint.kinds.cloudformation_values import Template
 from kube_gaplint.kinds.fields import Part
@@ -27,8 +27,10 @@ NODEGROUP = "AWS::EKS::Nodegroup"
 GROUP = "AWS::AutoScaling::AutoScalingGroup"
 LAUNCHES = ("AWS::EC2::LaunchTemplate", "AWS::AutoScaling::LaunchConfiguration")
 
-_SSM = re.compile(r"\{\{resolve:ssm(?:-secure)?:(?P<name>[^:{}]+)(?P<version>:\d+)?\}\}")
-_JOINS = re.compile(r"/etc/eks/bootstrap\.sh|\bnodeadm\b|node\.eks\.aws/|\bkubeadm join\b|\[settings\.kubernetes\]")
+_SSM = lazy_re.compile(r"\{\{resolve:ssm(?:-secure)?:(?P<name>[^:{}]+)(?P<version>:\d+)?\}\}")
+_JOINS = lazy_re.compile(
+    r"/etc/eks/bootstrap\.sh|\bnodeadm\b|node\.eks\.aws/|\bkubeadm join\b|\[settings\.kubernetes\]"
+)
 _HINTS = "k8s.io/cluster-autoscaler/node-template/"
 
 

@@ -12,11 +12,12 @@ import re
 
 from msgspec import Struct, field
 
+from kube_gaplint import lazy_re
 from kube_gaplint.text.nodes import Entry, Item, Mapping, Node, Scalar, Sequence, mapping, scalar, text_at
 from kube_gaplint.text.templates import placeholder
 
 _NO_VALUE = "AWS::NoValue"
-_VARIABLE = re.compile(r"\$\{([^!{}][^{}]*)\}")
+_VARIABLE = lazy_re.compile(r"\$\{([^!{}][^{}]*)\}")
 _LISTS = ("CommaDelimitedList", "List<")
 _DEEPEST = 60
 _VERBATIM = frozenset({"Labels", "Tags"})

@@ -14,6 +14,7 @@ from collections.abc import Iterable
 
 from msgspec import Struct, field
 
+from kube_gaplint import lazy_re
 from kube_gaplint.facts import packages
 from kube_gaplint.kinds.fields import Part
 from kube_gaplint.kinds.inner import Fixed, InnerYaml, Slice, decoded, inner_yaml, lines, stripped
@@ -28,7 +29,7 @@ from kube_gaplint.text.source import PlacedText
 
 _DEEPEST = 4
 _NODE_ENVIRONMENT = "the environment of a node is not seen"
-_APT_TOKEN = re.compile(
+_APT_TOKEN = lazy_re.compile(
     r"""\s*(?:
         (?P<open>[A-Za-z][\w:-]*)\s*\{
       | (?P<close>\}\s*;?)
@@ -39,12 +40,12 @@ _APT_TOKEN = re.compile(
     )""",
     re.VERBOSE,
 )
-_ASSIGNMENT = re.compile(r"\s*([A-Za-z_][\w.-]*)\s*=\s*(.*?)\s*$")
-_SUBSTITUTION = re.compile(r"(?:/[^/]*/|\d+)?s([^\w\s\\])((?:(?!\1).)*)\1((?:(?!\1).)*)\1")
+_ASSIGNMENT = lazy_re.compile(r"\s*([A-Za-z_][\w.-]*)\s*=\s*(.*?)\s*$")
+_SUBSTITUTION = lazy_re.compile(r"(?:/[^/]*/|\d+)?s([^\w\s\\])((?:(?!\1).)*)\1((?:(?!\1).)*)\1")
 _UNATTENDED = "apt::periodic::unattended-upgrade"
 _PERIODIC = "apt::periodic::enable"
 _BLACKLIST = "unattended-upgrade::package-blacklist"
-_CRON = re.compile(r"\s*(?:@\w+|(?:\S+\s+){5})(?:[\w.-]+\s+)?(.*)")
+_CRON = lazy_re.compile(r"\s*(?:@\w+|(?:\S+\s+){5})(?:[\w.-]+\s+)?(.*)")
 
 
 class _Switch(Struct, frozen=True):

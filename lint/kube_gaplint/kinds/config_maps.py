@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
+from kube_gaplint import lazy_re
 from kube_gaplint.bundle.bundle import Bundle
 from kube_gaplint.bundle.objects import KubeObject
 from kube_gaplint.kinds import cloudinit, slurm_conf
@@ -20,7 +21,9 @@ from kube_gaplint.text.nodes import Scalar
 from kube_gaplint.text.scalar_text import scalar_text
 from kube_gaplint.text.source import PlacedText
 
-_USER_DATA = re.compile(r"\s*(#cloud-config|#cloud-boothook|Content-Type:\s*multipart|MIME-Version:)", re.IGNORECASE)
+_USER_DATA = lazy_re.compile(
+    r"\s*(#cloud-config|#cloud-boothook|Content-Type:\s*multipart|MIME-Version:)", re.IGNORECASE
+)
 _USER_DATA_KEYS = frozenset({"userdata", "user-data", "user_data", "value", "cloud-config", "cloudinit", "cloud-init"})
 
 

@@ -5,9 +5,9 @@ Source rows: k8s.md D "kured", "host-shell DaemonSet", E "CNI change", "NVIDIA d
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 
+from kube_gaplint import lazy_re
 from kube_gaplint.bundle.bundle import Bundle
 from kube_gaplint.bundle.objects import KubeObject
 from kube_gaplint.facts import daemons, instances
@@ -35,7 +35,7 @@ KURED_DOES = "drains and reboots nodes"
 
 _HOST_PATHS = frozenset({"/", "/proc", "/host", *host_commands.SYSTEMD_PATHS})
 _NO_WINDOW = {"start-time": ("0:00", "00:00"), "end-time": ("23:59:59", "23:59")}
-_IMAGE = re.compile(r"[a-z0-9][\w.:/@-]{0,500}")
+_IMAGE = lazy_re.compile(r"[a-z0-9][\w.:/@-]{0,500}")
 _ALL_DAYS = frozenset({"mo", "tu", "we", "th", "fr", "sa", "su"})
 
 View = UpgradeAgent | HostAgent | NodeBootstrap | NodeDaemon

@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from kube_gaplint import lazy_re
 from kube_gaplint.kinds import cloudinit
 from kube_gaplint.kinds.cloudinit import Setup, short
 from kube_gaplint.model.command import Command
@@ -24,7 +25,7 @@ SYSTEMD_PATHS = frozenset(
 _RESTARTS = frozenset({"restart", "try-restart", "reload-or-restart", "stop"})
 _RUNTIMES = frozenset({"containerd", "docker", "crio", "cri-o", "cri-docker"})
 _KUBELETS = frozenset({"kubelet", "k3s", "k3s-agent", "rke2-agent", "rke2-server", "microk8s"})
-_DRIVER_MODULES = re.compile(r"nvidia(_uvm|_drm|_modeset|_peermem)?|amdgpu|mlx5_core|ib_core")
+_DRIVER_MODULES = lazy_re.compile(r"nvidia(_uvm|_drm|_modeset|_peermem)?|amdgpu|mlx5_core|ib_core")
 
 
 def host_commands(pod: Pod) -> list[tuple[Container, Command]]:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 
+from kube_gaplint import lazy_re
 from kube_gaplint.kinds.fields import Part
 from kube_gaplint.model.fields import Fields
 from kube_gaplint.model.setting import Absent, Origin, Setting
 from kube_gaplint.text import nodes
 from kube_gaplint.text.nodes import Node, Scalar, Sequence
 
-_STEP = re.compile(r'\.?([^.\[\]]+)|\["([^"]*)"\]|\[([^\]"]*)\]')
+_STEP = lazy_re.compile(r'\.?([^.\[\]]+)|\["([^"]*)"\]|\[([^\]"]*)\]')
 _MOST_PATHS = 20_000
 
 

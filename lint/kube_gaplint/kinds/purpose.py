@@ -5,15 +5,16 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterator
-from fnmatch import fnmatchcase
 from itertools import pairwise
 
 from msgspec import Struct
 
+from kube_gaplint import lazy_re
 from kube_gaplint.facts import accelerators as devices
 from kube_gaplint.facts import purposes
 from kube_gaplint.facts.purposes import Meaning
 from kube_gaplint.launch.processes import DISTRIBUTED
+from kube_gaplint.lazy_re import globs
 from kube_gaplint.model.command import Command
 from kube_gaplint.model.gpu_use import hides_all
 from kube_gaplint.model.setting import Set, Unknown
@@ -22,7 +23,7 @@ from kube_gaplint.model.workload import Classified, Container, Role, Workload
 
 _MOST_WORDS = 200
 _MOST_TEXT = 20_000
-_SEPARATORS = re.compile(r"[;&|()\"'`]+")
+_SEPARATORS = lazy_re.compile(r"[;&|()\"'`]+")
 _SHELL_NOISE = frozenset({"echo", "printf", "export", "cd", "mkdir", "set", "ls", "cat", "source", ".", "test", "["})
 
 
@@ -206,7 +207,7 @@ def _trial(process: TrainingProcess) -> _Hint | None:
     trial_folder = purposes.TRIAL_FOLDERS.intersection(folder.lower() for folder in folders)
     if trial_folder and purposes.script(name) != "training":
         return _Hint("benchmark", f"it runs {process.program}", 4)
-    if any(fnmatchcase(name.lower(), pattern) for pattern in purposes.TRIAL_SCRIPTS):
+    if any(globs(name.lower(), pattern) for pattern in purposes.TRIAL_SCRIPTS):
         measures = purposes.script(name) == "benchmark"
         return _Hint("benchmark" if measures else "smoke", f"it runs {name}", 4)
     if _trains_nothing(process):
@@ -229,7 +230,7 @@ def _injects_faults(process: TrainingProcess) -> str:
     return ""
 
 
-_IMPORT = re.compile(r"^[ \t]*(?:import|from)[ \t]+(?P<names>[\w., \t]+)", re.MULTILINE)
+_IMPORT = lazy_re.compile(r"^[ \t]*(?:import|from)[ \t]+(?P<names>[\w., \t]+)", re.MULTILINE)
 
 
 def _trains_nothing(process: TrainingProcess) -> bool:

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 
 from msgspec import Struct, field
 
+from kube_gaplint import lazy_re
 from kube_gaplint.facts import sbatch
 from kube_gaplint.launch.shell_text import HOLE
 from kube_gaplint.model.setting import Origin, Set, Setting, Unknown
@@ -21,9 +22,9 @@ from kube_gaplint.text.templates import placeholder
 
 MARK = "#SBATCH"
 _MARKS = (MARK, "#SLURM")
-_LOOSE = re.compile(r"(?P<indent>[ \t]*)#(?P<blank>[ \t]*)SBATCH[ \t]+(?=-{1,2}[A-Za-z])")
-_HEREDOC = re.compile(r"<<(-?)[ \t]*(?:'([^']+)'|\"([^\"]+)\"|\\?([A-Za-z_][\w.-]*))")
-_HET = re.compile(r"(?:hetjob|packjob)(?:\s|$)", re.IGNORECASE)
+_LOOSE = lazy_re.compile(r"(?P<indent>[ \t]*)#(?P<blank>[ \t]*)SBATCH[ \t]+(?=-{1,2}[A-Za-z])")
+_HEREDOC = lazy_re.compile(r"<<(-?)[ \t]*(?:'([^']+)'|\"([^\"]+)\"|\\?([A-Za-z_][\w.-]*))")
+_HET = lazy_re.compile(r"(?:hetjob|packjob)(?:\s|$)", re.IGNORECASE)
 
 AFTER_COMMAND = "it stands after the first command, where sbatch has stopped reading"
 WITH_BLANK = "with a blank between # and SBATCH it is a plain comment"

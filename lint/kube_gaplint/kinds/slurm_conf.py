@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 
+from kube_gaplint import lazy_re
 from kube_gaplint.bundle.bundle import Bundle, ScriptFile
 from kube_gaplint.bundle.objects import KubeObject
 from kube_gaplint.discover import FileId
@@ -25,14 +26,14 @@ from kube_gaplint.text.scalar_text import scalar_text
 from kube_gaplint.text.source import PlacedText
 from kube_gaplint.text.templates import placeholder
 
-NAME = re.compile(r"(?:.*[/_.-])?slurm(?:[_-]\w+)?\.conf(?:\.\w+)?", re.IGNORECASE)
+NAME = lazy_re.compile(r"(?:.*[/_.-])?slurm(?:[_-]\w+)?\.conf(?:\.\w+)?", re.IGNORECASE)
 """File names and ConfigMap keys that hold slurm.conf or a part of it: `slurm.conf`, `slurm_base.conf`."""
-_NOT = re.compile(
+_NOT = lazy_re.compile(
     r"(slurmdbd|cgroup|gres|topology|acct_gather|plugstack|job_container|oci|burst|switch)", re.IGNORECASE
 )
 
-_KEY = re.compile(r"[ \t]*([A-Za-z][\w]*)[ \t]*=[ \t]*(.*)")
-_GRES = re.compile(r"\bGres=(\S+)", re.IGNORECASE)
+_KEY = lazy_re.compile(r"[ \t]*([A-Za-z][\w]*)[ \t]*=[ \t]*(.*)")
+_GRES = lazy_re.compile(r"\bGres=(\S+)", re.IGNORECASE)
 _ROWS = frozenset({"nodename", "partitionname", "nodeset", "downnodes", "frontendname", "switchname"})
 """Keys that begin a row of their own: their further `key=value` pairs are no settings of the cluster."""
 
@@ -54,7 +55,7 @@ _SOPERATOR = {
 """What Soperator writes into slurm.conf itself (k8s.md B2)."""
 
 _READMES = ("README.md", "readme.md", "README.rst", "README")
-_SITE = re.compile(r"\bsoperator\b", re.IGNORECASE)
+_SITE = lazy_re.compile(r"\bsoperator\b", re.IGNORECASE)
 
 _SOPERATOR_CHART = {"healthcheckprogram": "/opt/slurm_scripts/hc_program.sh", "healthcheckinterval": "120"}
 """What the template of the chart slurm-cluster writes into every SlurmCluster."""

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
+from kube_gaplint import lazy_re
 from kube_gaplint.kinds.fields import Part, before_placeholder
 from kube_gaplint.model.command import Word
 from kube_gaplint.model.environment import Environment
@@ -26,7 +27,7 @@ from kube_gaplint.text.templates import placeholder
 if TYPE_CHECKING:
     from kube_gaplint.kinds.context import Context
 
-_IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z", re.ASCII)
+_IDENTIFIER = lazy_re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z", re.ASCII)
 _LONGEST = 1 << 20
 
 
@@ -163,7 +164,9 @@ def _for_reference(environment: Environment, name: str) -> Setting[str]:
     return found
 
 
-_TEMPLATE = re.compile(r"\{\{.*?\}\}|\$\{[A-Za-z_][A-Za-z0-9_]*(?:[:\-=+?][^}]*)?\}|\$[A-Z_][A-Z0-9_]{2,}", re.DOTALL)
+_TEMPLATE = lazy_re.compile(
+    r"\{\{.*?\}\}|\$\{[A-Za-z_][A-Za-z0-9_]*(?:[:\-=+?][^}]*)?\}|\$[A-Z_][A-Z0-9_]{2,}", re.DOTALL
+)
 
 
 def _template_pieces(text: str) -> Iterator[str | Unknown]:
@@ -195,8 +198,8 @@ def _joined(pieces: list[str | Unknown]) -> list[str | Unknown]:
     return out
 
 
-_REFERENCE = re.compile(r"\$\(([A-Za-z_][A-Za-z0-9_]*)\)")
-_HANDED_ON = re.compile(r"\b([A-Za-z_][A-Za-z0-9_]*)=")
+_REFERENCE = lazy_re.compile(r"\$\(([A-Za-z_][A-Za-z0-9_]*)\)")
+_HANDED_ON = lazy_re.compile(r"\b([A-Za-z_][A-Za-z0-9_]*)=")
 
 
 def references_of(container: Part) -> frozenset[str]:
@@ -275,7 +278,7 @@ def _value_of(item: Part, so_far: Environment, context: Context, template: Part)
     return Unknown("it is filled in when the pod starts", origin)
 
 
-_FIELD_KEY = re.compile(r"metadata\.(annotations|labels)\['([^']+)'\]\Z")
+_FIELD_KEY = lazy_re.compile(r"metadata\.(annotations|labels)\['([^']+)'\]\Z")
 
 
 def _from_field(path: str, template: Part, origin: Origin) -> Setting[str]:

@@ -6,9 +6,9 @@ Source row: k8s.md E "mutating/validating webhook".
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 
+from kube_gaplint import lazy_re
 from kube_gaplint.bundle.bundle import Bundle
 from kube_gaplint.bundle.objects import KubeObject
 from kube_gaplint.kinds.context import Context
@@ -29,9 +29,9 @@ TRAINING = {
 """API group and resource of what a training run is made of."""
 
 _OF_TRAINING = frozenset(group for group, _ in TRAINING)
-_BUILT_IN = re.compile(r"[^.]*|(?!.*x-k8s\.io$).*\.k8s\.io")
+_BUILT_IN = lazy_re.compile(r"[^.]*|(?!.*x-k8s\.io$).*\.k8s\.io")
 """API groups of Kubernetes itself; its projects' custom resources are in groups below x-k8s.io."""
-_SYSTEM = re.compile(
+_SYSTEM = lazy_re.compile(
     r"kube-(system|public|node-lease)|.*-system|.*-operator|cert-manager|gatekeeper.*|kyverno|istio.*|default|monitoring"
 )
 _NAME_LABEL = "kubernetes.io/metadata.name"

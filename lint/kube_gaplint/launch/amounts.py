@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 import re
 
+from kube_gaplint import lazy_re
 from kube_gaplint.facts.frameworks import Amount
 from kube_gaplint.facts.frameworks import Unit as Reading
 from kube_gaplint.model.training import Quantity, Unit
 
-_TIME_STRING = re.compile(r"([\d_.]+(?:e[+-]?\d+)?)\s*(ep|ba|iter|sp|tok|dur|sec|min|hr|h)\Z", re.IGNORECASE)
+_TIME_STRING = lazy_re.compile(r"([\d_.]+(?:e[+-]?\d+)?)\s*(ep|ba|iter|sp|tok|dur|sec|min|hr|h)\Z", re.IGNORECASE)
 _TIME_UNITS: dict[str, Unit] = {
     "ep": "epochs", "ba": "steps", "iter": "steps", "sp": "samples", "tok": "tokens", "dur": "fraction",
     "sec": "seconds", "min": "minutes", "hr": "hours", "h": "hours",
@@ -18,8 +19,8 @@ _PLAIN: dict[str, Unit] = {
     "steps": "steps", "epochs": "epochs", "samples": "samples", "tokens": "tokens", "fraction": "fraction",
     "seconds": "seconds", "minutes": "minutes", "hours": "hours",
 }  # fmt: skip
-_CLOCK = re.compile(r"(?:(\d+)[:-])?(\d+):(\d+):(\d+)\Z")
-_PART = re.compile(r"(weeks|days|hours|minutes|seconds|milliseconds)\s*[=:]\s*([\d_.]+(?:\s*\*\s*[\d_.]+)*)")
+_CLOCK = lazy_re.compile(r"(?:(\d+)[:-])?(\d+):(\d+):(\d+)\Z")
+_PART = lazy_re.compile(r"(weeks|days|hours|minutes|seconds|milliseconds)\s*[=:]\s*([\d_.]+(?:\s*\*\s*[\d_.]+)*)")
 _SECONDS = {"weeks": 604800.0, "days": 86400.0, "hours": 3600.0, "minutes": 60.0, "seconds": 1.0, "milliseconds": 0.001}
 _NAMED: tuple[tuple[tuple[str, ...], Unit], ...] = (
     (("epoch",), "epochs"),

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 
 from msgspec import Struct, field
 
+from kube_gaplint import lazy_re
 from kube_gaplint.launch.launchers.base import Files
 from kube_gaplint.launch.shell_text import HOLE
 from kube_gaplint.model.command import Heredoc, Script
@@ -23,8 +24,8 @@ from kube_gaplint.text.source import PlacedText, Source
 from kube_gaplint.text.templates import placeholder
 
 _LIMITS = Limits(depth=40, nodes=20_000, expansion=20_000)
-_REFERENCE = re.compile(r"\$\{([\w.-]+)\}")
-_SHELL_VARIABLE = re.compile(r"(?<!\\)\$(?:\{|\(|[A-Za-z_])")
+_REFERENCE = lazy_re.compile(r"\$\{([\w.-]+)\}")
+_SHELL_VARIABLE = lazy_re.compile(r"(?<!\\)\$(?:\{|\(|[A-Za-z_])")
 _MAX_DEPTH = 8
 
 
@@ -202,8 +203,8 @@ def _resolve_references(config: Config) -> None:
 
 # -- TOML ------------------------------------------------------------------------------------------------------------
 
-_TABLE = re.compile(r"^[ \t]*\[\[?\s*([^\[\]\n]+?)\s*\]\]?[ \t]*(?:#.*)?$")
-_KEY = re.compile(r"^[ \t]*([A-Za-z0-9_.\"' -]+?)[ \t]*=[ \t]*")
+_TABLE = lazy_re.compile(r"^[ \t]*\[\[?\s*([^\[\]\n]+?)\s*\]\]?[ \t]*(?:#.*)?$")
+_KEY = lazy_re.compile(r"^[ \t]*([A-Za-z0-9_.\"' -]+?)[ \t]*=[ \t]*")
 
 
 def _read_toml(text: PlacedText, config: Config, expanded: bool) -> str:

@@ -14,15 +14,16 @@ from collections.abc import Callable, Iterator
 
 from msgspec import Struct, field
 
+from kube_gaplint import lazy_re
 from kube_gaplint.launch.shell import read_script
 from kube_gaplint.model.command import Command
 from kube_gaplint.model.environment import Environment
 from kube_gaplint.model.setting import Origin, Set, Setting, Unknown
 from kube_gaplint.text.source import Place, PlacedText
 
-_INSTRUCTION = re.compile(r"\s*(?P<name>[A-Za-z]+)\s+(?P<rest>\S.*)\Z", re.DOTALL)
-_FLAG = re.compile(r"--[a-z][\w-]*(?:=\S*)?\s+")
-_VARIABLE = re.compile(r"\$(?:\{(?P<braced>\w+)(?::-(?P<default>[^}]*))?\}|(?P<bare>\w+))")
+_INSTRUCTION = lazy_re.compile(r"\s*(?P<name>[A-Za-z]+)\s+(?P<rest>\S.*)\Z", re.DOTALL)
+_FLAG = lazy_re.compile(r"--[a-z][\w-]*(?:=\S*)?\s+")
+_VARIABLE = lazy_re.compile(r"\$(?:\{(?P<braced>\w+)(?::-(?P<default>[^}]*))?\}|(?P<bare>\w+))")
 _MOST_INSTRUCTIONS = 2_000
 _MOST_STAGES = 50
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TypeVar
 
 from msgspec import Struct, field
 
+from kube_gaplint import lazy_re
 from kube_gaplint.launch.config_files import Config
 from kube_gaplint.model.environment import Environment
 from kube_gaplint.model.setting import Absent, Origin, Set, Setting, Unknown
@@ -15,7 +15,7 @@ from kube_gaplint.model.training import Options
 
 T = TypeVar("T")
 
-_CALL = re.compile(r"([\w.]+)\((\w+)\)\Z")
+_CALL = lazy_re.compile(r"([\w.]+)\((\w+)\)\Z")
 
 
 class ScriptFacts(Struct, frozen=True):

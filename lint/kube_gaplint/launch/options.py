@@ -9,12 +9,12 @@ A word of unknown content leaves the list *open*: options that are not seen are 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from kube_gaplint import lazy_re
 from kube_gaplint.model.command import Word
 from kube_gaplint.model.setting import Origin, Set, Setting, Unknown
 from kube_gaplint.model.training import Options, OptionValue
@@ -24,11 +24,11 @@ MANY = -1
 
 UNSEEN_WORDS = "a variable of unknown content may hold more options"
 
-_NUMBER = re.compile(r"-(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?\Z")
-_OVERRIDE = re.compile(r"\+{0,2}[A-Za-z_][\w.@/:\[\]-]*=")
+_NUMBER = lazy_re.compile(r"-(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?\Z")
+_OVERRIDE = lazy_re.compile(r"\+{0,2}[A-Za-z_][\w.@/:\[\]-]*=")
 _ARGUMENT_ENDINGS = (".yaml", ".yml", ".json", ".jsonl", ".toml", ".txt", ".cfg", ".ini", ".csv", ".parquet")
 """What no program's name ends with: such a word behind a variable is the argument of a program in the variable."""
-_TAKES_VALUE = re.compile(
+_TAKES_VALUE = lazy_re.compile(
     r"(?:.*[-.])?(?:paths?|files?|dirs?|folders?|root|names?|ids?|sizes?|iters|samples|tokens|rate|ratio|fraction|steps|"
     r"interval|layers|heads|length|len|epochs?|workers|seed|type|model|config|cfg|addr|address|port|host|rank|url|uri|"
     r"prefix|suffix|format|dtype|backend|endpoint|split|decay|eps|beta1|beta2|clip|lr|degree|count|num|nodes|devices|"
@@ -36,7 +36,7 @@ _TAKES_VALUE = re.compile(
     r"version|key|tag|level|minutes|mins|seconds|secs|time|timeout|limit|every|freq|frequency|period|channels|dropout)\Z"
 )
 """Names of options that surely take a value, so that a variable behind one is its value and not more options."""
-_PROGRAM = re.compile(r"(?:.*/)?(?:[\w.+-]*\.(?:py|pyc|sh|bash|pex)|python[\d.]*|bash|sh|env|exec)\Z")
+_PROGRAM = lazy_re.compile(r"(?:.*/)?(?:[\w.+-]*\.(?:py|pyc|sh|bash|pex)|python[\d.]*|bash|sh|env|exec)\Z")
 
 
 class OptionSpec(Struct, frozen=True):

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from msgspec import Struct
 
+from kube_gaplint import lazy_re
 from kube_gaplint.model.environment import Environment
 from kube_gaplint.model.setting import Absent, Origin, Set, Setting, Unknown
 from kube_gaplint.model.training import Options
@@ -129,7 +130,7 @@ _OPERATORS: dict[str, Callable[[float, float], float]] = {
 }
 _TIMEDELTA = ("days", "seconds", "microseconds", "milliseconds", "minutes", "hours", "weeks")
 _TIMEDELTA_SECONDS = (86_400.0, 1.0, 1e-6, 1e-3, 60.0, 3_600.0, 604_800.0)
-_ESCAPE = re.compile(r"\\(\n|x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|[0-7]{1,3}|.)", re.DOTALL)
+_ESCAPE = lazy_re.compile(r"\\(\n|x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|[0-7]{1,3}|.)", re.DOTALL)
 _SIMPLE_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "\\": "\\", "'": "'", '"': '"', "a": "\a", "b": "\b", "\n": ""}
 _ARGUMENT_HOLDERS = frozenset({"args", "opt", "opts", "options", "hparams", "flags", "parsed", "cli_args", "arguments"})
 

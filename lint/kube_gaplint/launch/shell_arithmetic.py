@@ -6,7 +6,9 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Final
 
-_TOKEN: Final = re.compile(
+from kube_gaplint import lazy_re
+
+_TOKEN: Final = lazy_re.compile(
     r"\s*(?:(\d+#[0-9A-Za-z]+|0[xX][0-9A-Fa-f]+|\d+)|\$?\{?([A-Za-z_]\w*|(?<=[${])\d+)\}?|(\*\*|<<|>>|<=|>=|==|!=|&&|\|\||[-+*/%<>&|^!~?:()]))"
 )
 _LEVELS: Final = (

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
+from kube_gaplint import lazy_re
 from kube_gaplint.launch import shell_emit, shell_files
 from kube_gaplint.launch.shell_flow import ASSIGNMENT, CHANGED
 from kube_gaplint.launch.shell_parameters import arguments, why_unknown
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
 DECLARING: Final = frozenset(["export", "declare", "typeset", "readonly", "local"])
 """Builtins whose arguments are assignments, which are not split."""
-_NAME: Final = re.compile(r"[A-Za-z_]\w*")
+_NAME: Final = lazy_re.compile(r"[A-Za-z_]\w*")
 _OPTIONS: Final = {"e": "errexit", "a": "allexport", "x": "xtrace", "u": "nounset"}
 _SIGNALS: Final = {
     "0": "EXIT",

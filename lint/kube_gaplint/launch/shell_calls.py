@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from typing import Literal
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from kube_gaplint import lazy_re
 from kube_gaplint.facts.wrappers import SHELL_VALUES, SHELLS, WRAPPERS, Wrapper
 from kube_gaplint.model.command import Command, Word
 from kube_gaplint.model.environment import Environment
 from kube_gaplint.model.setting import Absent, Origin, Set, Setting, Unknown
 
-_ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)=")
+_ASSIGNMENT = lazy_re.compile(r"([A-Za-z_]\w*)=")
 _BY_NAME: dict[str, list[Wrapper]] = {}
 for _row in WRAPPERS:
     for _name in _row.names:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
+from kube_gaplint import lazy_re
 from kube_gaplint.facts.shell_names import CLOSED_EVALS, sourced_harmless
 from kube_gaplint.launch import shell_files
 from kube_gaplint.launch.shell_calls import Invocation, base_name, invocation, peel_wrappers
@@ -24,7 +25,7 @@ from kube_gaplint.text.source import PlacedText
 if TYPE_CHECKING:
     from kube_gaplint.launch.shell_walk import Prefix, Walker
 
-_SHELL_LINE: Final = re.compile(r"#!.*\b(?:ba|da|z|k|a|mk)?sh\b")
+_SHELL_LINE: Final = lazy_re.compile(r"#!.*\b(?:ba|da|z|k|a|mk)?sh\b")
 _INTERNAL: Final = frozenset(
     ["export", "declare", "typeset", "readonly", "local", "set", "unset", "shift", "trap", "cd", "read", "exit", "wait"]
 )

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final, TypeAlias
 
+from kube_gaplint import lazy_re
 from kube_gaplint.launch.shell_arithmetic import glob_matches
 from kube_gaplint.launch.shell_parameters import arithmetic_value
 from kube_gaplint.launch.shell_process import MAX_DEPTH, Flow
@@ -25,10 +25,12 @@ if TYPE_CHECKING:
 Items: TypeAlias = "Sequence[tuple[Statement, bool]]"
 """Statements in order, each with whether it runs in the background."""
 
-ASSIGNMENT: Final = re.compile(r"([A-Za-z_]\w*)(\[[^\]\n]*\])?(\+?)=")
-CHANGED: Final = re.compile(r"([A-Za-z_]\w*)\s*(?:\+\+|--|(?:<<|>>|[-+*/%&|^])?=(?!=))|(?:\+\+|--)\s*([A-Za-z_]\w*)")
+ASSIGNMENT: Final = lazy_re.compile(r"([A-Za-z_]\w*)(\[[^\]\n]*\])?(\+?)=")
+CHANGED: Final = lazy_re.compile(
+    r"([A-Za-z_]\w*)\s*(?:\+\+|--|(?:<<|>>|[-+*/%&|^])?=(?!=))|(?:\+\+|--)\s*([A-Za-z_]\w*)"
+)
 """What an arithmetic text assigns."""
-_ACTION: Final = re.compile(r"\{\{-?\s*(?:(if|range|with|else|end)\b|(/\*))")
+_ACTION: Final = lazy_re.compile(r"\{\{-?\s*(?:(if|range|with|else|end)\b|(/\*))")
 _SUCCEED: Final = frozenset(
     ["true", ":", "echo", "export", "set", "shopt", "unset", "printf", "umask", "ulimit", "trap", "declare", "typeset"]
 )

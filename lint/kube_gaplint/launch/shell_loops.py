@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from msgspec.structs import replace
 
+from kube_gaplint import lazy_re
 from kube_gaplint.launch.shell_flow import ASSIGNMENT, CHANGED, Branches, succeeds
 from kube_gaplint.launch.shell_parameters import arguments
 from kube_gaplint.launch.shell_process import Flow
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from kube_gaplint.launch.shell_walk import Walker
 
 _READING: Final = frozenset(["read", "mapfile", "readarray", "let", "unset", "getopts"])
-_NAME: Final = re.compile(r"[A-Za-z_]\w*")
+_NAME: Final = lazy_re.compile(r"[A-Za-z_]\w*")
 _BLANK: Final = (" ", "\t", "\n", "\\")
 
 Way = Literal["append", "extend", "set"]

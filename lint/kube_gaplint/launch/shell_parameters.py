@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Final
 
+from kube_gaplint import lazy_re
 from kube_gaplint.facts.shell_names import given_because
 from kube_gaplint.launch.shell_arithmetic import evaluate, names, transform
 from kube_gaplint.launch.shell_sinks import Sink, ValueSink
@@ -15,11 +15,11 @@ from kube_gaplint.model.setting import Origin, Unknown
 if TYPE_CHECKING:
     from kube_gaplint.launch.shell_words import Expander
 
-_VARIABLE: Final = re.compile(r"\$([A-Za-z_]\w*|[0-9@*#?$!-])")
-_PARAMETER: Final = re.compile(r"([A-Za-z_]\w*|\d+|[@*#?$!-])(\[[^\]\n]*\])?")
-_OPERATOR: Final = re.compile(r":?[-=+?]|##?|%%?|//?|:|\^\^?|,,?|@")
-_NAME: Final = re.compile(r"[A-Za-z_]\w*")
-_INTEGER: Final = re.compile(r"[+-]?(0|[1-9]\d{0,17})")
+_VARIABLE: Final = lazy_re.compile(r"\$([A-Za-z_]\w*|[0-9@*#?$!-])")
+_PARAMETER: Final = lazy_re.compile(r"([A-Za-z_]\w*|\d+|[@*#?$!-])(\[[^\]\n]*\])?")
+_OPERATOR: Final = lazy_re.compile(r":?[-=+?]|##?|%%?|//?|:|\^\^?|,,?|@")
+_NAME: Final = lazy_re.compile(r"[A-Za-z_]\w*")
+_INTEGER: Final = lazy_re.compile(r"[+-]?(0|[1-9]\d{0,17})")
 
 MAX_DEPTH: Final = 30
 """Nesting of `${X:-${Y:-…}}` that is followed."""

@@ -7,10 +7,10 @@ command without redirection and nothing, not even a blank line, comes after it; 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Final, Literal
 
+from kube_gaplint import lazy_re
 from kube_gaplint.launch.shell_tree import Block, Chain, Simple, Statement, structure
 from kube_gaplint.model.command import Command, Script, ShellHold, ShellInFront
 from kube_gaplint.text.source import PlacedText
@@ -25,7 +25,7 @@ SAYS: Final = frozenset({"echo", "printf", ":", "true", "logger", "date", "exit"
 BY_EXEC: Final[frozenset[ShellHold]] = frozenset({"redirected", "file", "text", "dash"})
 """What `exec` in front of the last command ends."""
 
-_KILLS: Final = re.compile(r"\bp?kill(?:all)?\b")
+_KILLS: Final = lazy_re.compile(r"\bp?kill(?:all)?\b")
 
 
 def shell_stays_pid1(script: Script, command: Command | None = None) -> bool | None:

@@ -12,22 +12,24 @@ from typing import Final
 
 from msgspec import Struct, field
 
-BLANK: Final = re.compile(r"(?:[ \t\r]|\\\r?\n)+")
+from kube_gaplint import lazy_re
+
+BLANK: Final = lazy_re.compile(r"(?:[ \t\r]|\\\r?\n)+")
 """Blanks and line continuations between words."""
-TEMPLATE: Final = re.compile(r"\{\{(?!\{)[^\n{}]*\}\}")
+TEMPLATE: Final = lazy_re.compile(r"\{\{(?!\{)[^\n{}]*\}\}")
 """A template expression (`{{ .Values.x }}`), which no shell knows: it counts as part of a word."""
-DELIMITER: Final = re.compile(r"(?:'[^'\n]*'|\"[^\"\n]*\"|\\.|[^\s;&|<>()'\"\\])+")
+DELIMITER: Final = lazy_re.compile(r"(?:'[^'\n]*'|\"[^\"\n]*\"|\\.|[^\s;&|<>()'\"\\])+")
 """The word after `<<`."""
-_PLAIN: Final = re.compile(r"[^ \t\r\n\\'\"`$;&|<>(){]+")
-_ARRAY_HEAD: Final = re.compile(r"[A-Za-z_]\w*(?:\[[^\]\n]*\])?\+?=$")
+_PLAIN: Final = lazy_re.compile(r"[^ \t\r\n\\'\"`$;&|<>(){]+")
+_ARRAY_HEAD: Final = lazy_re.compile(r"[A-Za-z_]\w*(?:\[[^\]\n]*\])?\+?=$")
 _DULL: Final[dict[str, re.Pattern[str]]] = {
-    '"': re.compile(r'[^"\\$`]+'),
-    "`": re.compile(r"[^`\\]+"),
-    "(": re.compile(r"[^\"'\\$`()#<>\n]+"),
-    "((": re.compile(r'[^"\\$`()]+'),
-    "{": re.compile(r"[^\"'\\$`}]+"),
-    "q": re.compile(r'[^"\\$`}]+'),
-    "[": re.compile(r'[^"\\$`()\]]+'),
+    '"': lazy_re.compile(r'[^"\\$`]+'),
+    "`": lazy_re.compile(r"[^`\\]+"),
+    "(": lazy_re.compile(r"[^\"'\\$`()#<>\n]+"),
+    "((": lazy_re.compile(r'[^"\\$`()]+'),
+    "{": lazy_re.compile(r"[^\"'\\$`}]+"),
+    "q": lazy_re.compile(r'[^"\\$`}]+'),
+    "[": lazy_re.compile(r'[^"\\$`()\]]+'),
 }
 """What may be passed over inside each kind of bracket or quotation: `q` is `${` inside quotes, `case` a `case` inside
 `$(`."""
@@ -37,7 +39,7 @@ _CODE: Final = frozenset(["(", "case"])
 """Where commands stand."""
 _QUOTES_COUNT: Final = frozenset(["", "(", "case", "{", "[", "(("])
 """Where a single quote is one."""
-_CASE: Final = re.compile(r"(?:[(;&|\n{]|\b(?:do|then|else|in)\b)[ \t]*(case(?=\s)|esac\b)")
+_CASE: Final = lazy_re.compile(r"(?:[(;&|\n{]|\b(?:do|then|else|in)\b)[ \t]*(case(?=\s)|esac\b)")
 _MAX_ERRORS: Final = 1000
 
 

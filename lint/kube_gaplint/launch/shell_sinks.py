@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Final, Protocol
 
 from msgspec import Struct
 
+from kube_gaplint import lazy_re
 from kube_gaplint.launch.shell_text import Atom, Cell, Hole, Part, Ref, Run, Value, flatten
 from kube_gaplint.model.setting import Origin, Unknown
 from kube_gaplint.text.source import PlacedText
 
-_SPACE: Final = re.compile(r"[ \t\n]+")
+_SPACE: Final = lazy_re.compile(r"[ \t\n]+")
 
 
 class Budget(Struct, eq=False):

@@ -14,6 +14,7 @@ from typing import Final, Literal, TypeAlias
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from kube_gaplint import lazy_re
 from kube_gaplint.facts.shell_names import SUCCEED_ANYWAY
 from kube_gaplint.launch.shell_flow import ASSIGNMENT
 from kube_gaplint.launch.shell_tree import (
@@ -36,9 +37,9 @@ from kube_gaplint.launch.shell_walk import MAX_TEXT
 from kube_gaplint.model.command import Command, EndStatus, LostStatus, Script, StatusLoss
 from kube_gaplint.model.setting import Set, Setting
 
-_STATUS: Final = re.compile(r"\$\{?\?|\$\{?#?(?:PIPESTATUS|pipestatus)\b")
-_ENDS: Final = re.compile(r"\b(?:exit|return|exec|break|continue)\b")
-_WAITS: Final = re.compile(r"\bwait\b|\bfg\b|\bkill\s+-0\b|\bjobs\b")
+_STATUS: Final = lazy_re.compile(r"\$\{?\?|\$\{?#?(?:PIPESTATUS|pipestatus)\b")
+_ENDS: Final = lazy_re.compile(r"\b(?:exit|return|exec|break|continue)\b")
+_WAITS: Final = lazy_re.compile(r"\bwait\b|\bfg\b|\bkill\s+-0\b|\bjobs\b")
 _DECLARING: Final = frozenset({"export", "local", "declare", "typeset", "readonly"})
 _SHOWS: Final = frozenset({"echo", "printf", "logger", ":"})
 _DEEPEST: Final = 8

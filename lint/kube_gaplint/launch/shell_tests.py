@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
-
+from kube_gaplint import lazy_re
 from kube_gaplint.launch.shell_arithmetic import glob_matches
 
-_NUMBER = re.compile(r"[+-]?\d{1,18}")
+_NUMBER = lazy_re.compile(r"[+-]?\d{1,18}")
 
 
 def decide(words: list[str | None], *, patterns: bool, quoted: bool) -> bool | None:

@@ -10,19 +10,19 @@ Nothing here recurses: nesting is kept on a list.
 
 from __future__ import annotations
 
-import re
 from typing import Final, Literal, TypeAlias
 
 from msgspec import Struct
 
+from kube_gaplint import lazy_re
 from kube_gaplint.launch.shell_reader import BLANK, DELIMITER, Reader
 
 TokenKind: TypeAlias = Literal["word", "reserved", "operator", "newline", "redirect", "compound"]
 
-_REDIRECT: Final = re.compile(r"(\d+|\{\w+\})?(&>>|&>|>>|>\||>&|<>|<&|<<<|<<-|<<|>|<)")
-_OPERATOR: Final = re.compile(r";;&|;;|;&|&&|\|\||\|&|[;&|()]")
+_REDIRECT: Final = lazy_re.compile(r"(\d+|\{\w+\})?(&>>|&>|>>|>\||>&|<>|<&|<<<|<<-|<<|>|<)")
+_OPERATOR: Final = lazy_re.compile(r";;&|;;|;&|&&|\|\||\|&|[;&|()]")
 
-_TIMED: Final = re.compile(r"time(?:[ \t]+-p)?[ \t]+(?=[({!]|\[\[|(?:if|for|while|until|case)\s)")
+_TIMED: Final = lazy_re.compile(r"time(?:[ \t]+-p)?[ \t]+(?=[({!]|\[\[|(?:if|for|while|until|case)\s)")
 _RESERVED: Final = frozenset(
     ["if", "then", "elif", "else", "fi", "for", "while", "until", "do", "done", "case", "esac", "select", "function"]
 ).union(["{", "}", "!"])

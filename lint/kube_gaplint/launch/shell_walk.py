@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
+from kube_gaplint import lazy_re
 from kube_gaplint.facts.shell_names import given_because
 from kube_gaplint.launch import shell_builtins, shell_emit, shell_files, shell_flow, shell_loops
 from kube_gaplint.launch.shell_arithmetic import names as arithmetic_names
@@ -45,7 +46,7 @@ from kube_gaplint.text.source import Place, PlacedText
 MAX_TEXT: Final = 1 << 20
 """Characters of one script that are read."""
 
-_PASSED_ON: Final = re.compile(r"\b([A-Za-z_]\w*)=")
+_PASSED_ON: Final = lazy_re.compile(r"\b([A-Za-z_]\w*)=")
 _LOGGING: Final = frozenset(["echo", "printf", ":"])
 
 Prefix = Mapping[str, tuple[Value, Origin]]

@@ -13,6 +13,7 @@ from typing import Final
 
 from msgspec import Struct, field
 
+from kube_gaplint import lazy_re
 from kube_gaplint.launch import shell_parameters
 from kube_gaplint.launch.shell_reader import TEMPLATE, Reader
 from kube_gaplint.launch.shell_sinks import Budget, FieldSink, Sink, ValueSink
@@ -32,14 +33,14 @@ from kube_gaplint.model.command import Word
 from kube_gaplint.model.setting import Origin, Unknown
 from kube_gaplint.text.source import PlacedText
 
-_LITERAL: Final = re.compile(r"[A-Za-z0-9_./:,=+@%^*?!\[\]#-]+")
+_LITERAL: Final = lazy_re.compile(r"[A-Za-z0-9_./:,=+@%^*?!\[\]#-]+")
 """Words without anything to expand (globs stay as they are written)."""
-_PLAIN: Final = re.compile(r"[^\\'\"`$<>(){~]+")
-_QUOTED: Final = re.compile(r"[^\\\"`$]+")
-_DOCUMENT: Final = re.compile(r"[^\\`$]+")
-_BRACES: Final = re.compile(r"\{([^{}\s'\"`$\\]*)\}")
-_RANGE: Final = re.compile(r"(-?\d{1,9})\.\.(-?\d{1,9})$")
-_ANSI: Final = re.compile(r"\\(x[0-9A-Fa-f]{1,2}|[0-7]{1,3}|u[0-9A-Fa-f]{1,4}|c.|.)", re.DOTALL)
+_PLAIN: Final = lazy_re.compile(r"[^\\'\"`$<>(){~]+")
+_QUOTED: Final = lazy_re.compile(r"[^\\\"`$]+")
+_DOCUMENT: Final = lazy_re.compile(r"[^\\`$]+")
+_BRACES: Final = lazy_re.compile(r"\{([^{}\s'\"`$\\]*)\}")
+_RANGE: Final = lazy_re.compile(r"(-?\d{1,9})\.\.(-?\d{1,9})$")
+_ANSI: Final = lazy_re.compile(r"\\(x[0-9A-Fa-f]{1,2}|[0-7]{1,3}|u[0-9A-Fa-f]{1,4}|c.|.)", re.DOTALL)
 _ANSI_PLAIN: Final = {
     "a": "\a", "b": "\b", "e": "\x1b", "E": "\x1b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v",
 }  # fmt: skip

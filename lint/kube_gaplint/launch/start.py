@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from typing import Final
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from kube_gaplint import lazy_re
 from kube_gaplint.launch.shell_calls import Invocation, base_name, invocation, peel_wrappers
 from kube_gaplint.launch.shell_emit import adopt, direct_script, read, readable
 from kube_gaplint.launch.shell_files import in_directory, written_by
@@ -20,7 +20,7 @@ from kube_gaplint.text.source import Place, PlacedText, Span
 
 __all__ = ["Started", "nested", "peel_wrappers", "start"]
 
-_SCRIPT_NAME: Final = re.compile(r".*\.(?:sh|bash|zsh|ksh)$|(?:.*/)?(?:docker-)?entry-?point(?:\.\w+)?$")
+_SCRIPT_NAME: Final = lazy_re.compile(r".*\.(?:sh|bash|zsh|ksh)$|(?:.*/)?(?:docker-)?entry-?point(?:\.\w+)?$")
 MAX_NESTING: Final = 8
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec import Struct
 
+from kube_gaplint import lazy_re
 from kube_gaplint.bundle.recipes import Recipe, Recipes
 from kube_gaplint.facts.images import UNKNOWN, contents, is_image_file, release
 from kube_gaplint.facts.torch import shipped_nccl
@@ -153,10 +154,10 @@ _VALUE_OPTIONS = frozenset(
         "--no-build-isolation-package", "--torch-backend", "--python",
     }
 )  # fmt: skip
-_REQUIREMENT = re.compile(
+_REQUIREMENT = lazy_re.compile(
     r"(?P<name>[A-Za-z][\w.-]*)\s*(?:\[[^\]]*\])?\s*(?P<specifiers>(?:[<>=!~]=?=?[^;#]*)?)(?:[;#].*)?\Z", re.ASCII
 )
-_WHEEL = re.compile(r"(?:^|/)(?P<name>torch|nvidia_nccl_cu\d+)-(?P<version>\d+(?:\.\d+)+)", re.ASCII)
+_WHEEL = lazy_re.compile(r"(?:^|/)(?P<name>torch|nvidia_nccl_cu\d+)-(?P<version>\d+(?:\.\d+)+)", re.ASCII)
 _MAX_REQUIREMENTS = 100_000
 
 
@@ -242,7 +243,7 @@ def _requirements_file(word: Word, files: Files | None) -> Iterator[_Change]:
         at += len(line)
 
 
-_CONDA = re.compile(r"(?:[\w-]+::)?(?:pytorch|torch)(?P<specifier>[=<>!~].*)\Z", re.ASCII)
+_CONDA = lazy_re.compile(r"(?:[\w-]+::)?(?:pytorch|torch)(?P<specifier>[=<>!~].*)\Z", re.ASCII)
 
 
 def _conda(words: Sequence[Word]) -> Iterator[_Change]:
@@ -259,7 +260,7 @@ def _conda(words: Sequence[Word]) -> Iterator[_Change]:
         yield _Change(unknown if version is None else Set(version, origin), Unknown(_NO_NCCL, origin), origin)
 
 
-_MODULE = re.compile(
+_MODULE = lazy_re.compile(
     r"(?:^|/)pytorch(?:[-_][\w-]+)?(?:/[a-z][\w.-]*)*/v?(?P<version>\d+\.\d+(?:\.\d+)*)", re.I | re.ASCII
 )
 

@@ -10,7 +10,7 @@ from datetime import date
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from kube_gaplint import baseline, config, discover, engine, fix
+from kube_gaplint import baseline, config, discover, disk, engine, fix
 from kube_gaplint.engine import Request
 from kube_gaplint.findings import Finding, Report, Severity
 from kube_gaplint.given import Given, around
@@ -61,7 +61,7 @@ class Session(Struct):
 
     def _overlay(self, further: Mapping[str, str]) -> AbstractContextManager[None]:
         texts = {**self.texts, **further}
-        return discover.reading_instead({path: text.encode("utf-8", "replace") for path, text in texts.items()})
+        return disk.reading_instead({path: text.encode("utf-8", "replace") for path, text in texts.items()})
 
 
 def _request(paths: list[str]) -> Request:

@@ -128,7 +128,8 @@ LEAST_OF_A_MACHINE = 4
 """Pods with fewer accelerators may share a machine: their number says little of how many machines the job holds."""
 
 
-def _shares_machines(workload: Workload) -> bool:
+def shares_machines(workload: Workload) -> bool:
+    """Its pods have so few accelerators that several may run on one machine: it holds fewer machines than pods."""
     each = workload.accelerators_per_node
     return workload.batch is None and isinstance(each, Set) and each.value < LEAST_OF_A_MACHINE
 
@@ -136,7 +137,7 @@ def _shares_machines(workload: Workload) -> bool:
 def time_between_failures(workload: Workload, profile: Profile) -> str:
     """`one failure about every 12 days`: what the declared or usual failure rate means for this job."""
     nodes, rate = node_count(workload), profile.failures_per_1000_node_days
-    if nodes is None or nodes < 1 or rate <= 0 or _shares_machines(workload):
+    if nodes is None or nodes < 1 or rate <= 0 or shares_machines(workload):
         return ""
     seconds = job_mtbf_seconds(nodes, rate)
     if seconds > 1000 * DAY:

@@ -8,6 +8,7 @@ from typing import Final
 
 from msgspec import Struct
 
+from kube_gaplint import lazy_re
 from kube_gaplint.facts.surroundings import DRAINED
 from kube_gaplint.model.pod import is_text, open_parts, tolerations
 from kube_gaplint.model.setting import Absent, Origin, Set, Unknown
@@ -137,7 +138,7 @@ def in_slurm(workload: Workload) -> bool:
     return any(key.startswith(SLURM_MARKS) for key in keys)
 
 
-_LOW: Final = re.compile(
+_LOW: Final = lazy_re.compile(
     r"(?:^|[-_.])(?:preemptible|preemptable|scavenger|best-?effort|opportunistic|backfill|lowest|low-?prio(?:rity)?"
     r"|prio(?:rity)?-low)(?:$|[-_.\d])|^low$",
     re.IGNORECASE,

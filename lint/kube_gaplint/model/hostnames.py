@@ -12,6 +12,7 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
+from kube_gaplint import lazy_re
 from kube_gaplint.model.rendezvous import holds_all_ranks
 from kube_gaplint.model.setting import Absent, Set, Setting
 from kube_gaplint.model.workload import Role, Workload
@@ -88,7 +89,7 @@ def misses(workload: Workload, host: str) -> str:
     return ""
 
 
-_OF_A_POD = re.compile(r"[a-z][a-z0-9-]*-\d+")
+_OF_A_POD = lazy_re.compile(r"[a-z][a-z0-9-]*-\d+")
 
 
 def _stranger(workload: Workload, names: list[PodNames], first: str, domain: str) -> str:

@@ -22,12 +22,12 @@ types. Fields that Kubernetes defaults have their effective values.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
 
 from msgspec import Struct, field
 
+from kube_gaplint import lazy_re
 from kube_gaplint.model.setting import Absent, Origin, Set, Setting
 from kube_gaplint.model.units import duration_seconds
 from kube_gaplint.text.nodes import Scalar
@@ -208,7 +208,7 @@ def hook(container: Container, when: Literal["pre_stop", "post_start"]) -> Hook 
     return _typed(container.exposed, when, Hook)
 
 
-_SLEEP = re.compile(r"(?:exec\s+)?(?:/bin/|/usr/bin/)?sleep\s+([0-9.]+[smh]?)\s*;?")
+_SLEEP = lazy_re.compile(r"(?:exec\s+)?(?:/bin/|/usr/bin/)?sleep\s+([0-9.]+[smh]?)\s*;?")
 
 
 def hook_seconds(found: Hook) -> float | None:

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import re
 
+from kube_gaplint import lazy_re
 from kube_gaplint.model.setting import Origin
 from kube_gaplint.text.source import line_start_before
 
 _LINES_ABOVE = 3
-_NAME = re.compile(r"\s*(?:-\s+)?(?:export\s+)?[\"']?(?P<name>[\w.-]+)[\"']?\s*[=:]")
-_NUMBER = re.compile(r"#\s*\d[\d_,]*\s*\Z")
-_FOR_NOW = re.compile(
+_NAME = lazy_re.compile(r"\s*(?:-\s+)?(?:export\s+)?[\"']?(?P<name>[\w.-]+)[\"']?\s*[=:]")
+_NUMBER = lazy_re.compile(r"#\s*\d[\d_,]*\s*\Z")
+_FOR_NOW = lazy_re.compile(
     r"\b(?:change (?:it )?(?:back )?to|set (?:it )?back to|for now|temporar(?:y|ily)|first launch|to be changed)\b",
     re.IGNORECASE,
 )

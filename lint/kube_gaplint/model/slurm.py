@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
+from kube_gaplint import lazy_re
 from kube_gaplint.model.command import Command, Script
 from kube_gaplint.model.setting import Absent, Origin, Set, Setting, Unknown
 from kube_gaplint.model.subject import Subject
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from kube_gaplint.model.workload import Workload
 
 
-_SYMBOL = re.compile(r"%\d*([A-Za-z%])")
+_SYMBOL = lazy_re.compile(r"%\d*([A-Za-z%])")
 
 
 def name_holds(pattern: str, letters: str) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
+from kube_gaplint import lazy_re
 from kube_gaplint.facts.data import DATA_REPOSITORY
 from kube_gaplint.facts.installs import (
     EDITABLE_OPTIONS,
@@ -26,12 +27,12 @@ from kube_gaplint.model.command import Command, Word
 from kube_gaplint.model.setting import Absent, Set
 from kube_gaplint.model.workload import Container, Role, Workload
 
-_GUARD = re.compile(
+_GUARD = lazy_re.compile(
     r"(^|[\s!(\"'])(\[|test\s|command\s+-v|which\s|hash\s|type\s|import\s|pip3?\s+show|grep\s|ls\s|stat\s)"
 )
-_RELEASE = re.compile(r"[\w\]](===?|=)\w")
+_RELEASE = lazy_re.compile(r"[\w\]](===?|=)\w")
 """A release behind a package: `numpy==1.26.4`, apt's and conda's `libaio=0.3`."""
-_RANK = re.compile(r"RANK|NODEID|PROCID|INDEX|HOSTNAME|POD_NAME|MASTER|LEADER|is_master|NODE_ID", re.IGNORECASE)
+_RANK = lazy_re.compile(r"RANK|NODEID|PROCID|INDEX|HOSTNAME|POD_NAME|MASTER|LEADER|is_master|NODE_ID", re.IGNORECASE)
 
 
 def starting_containers(workload: Workload) -> Iterator[tuple[Role, Container]]:

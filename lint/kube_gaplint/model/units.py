@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from kube_gaplint import lazy_re
 from kube_gaplint.model.setting import Set, Setting, Unknown
 
 _SUFFIXES = {
@@ -11,8 +12,10 @@ _SUFFIXES = {
     "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15, "E": 1e18,
     "Ki": 2.0**10, "Mi": 2.0**20, "Gi": 2.0**30, "Ti": 2.0**40, "Pi": 2.0**50, "Ei": 2.0**60,
 }  # fmt: skip
-_QUANTITY = re.compile(r"([+-]?(?:\d{1,40}\.?\d{0,40}|\.\d{1,40}))(?:([eE][+-]?\d{1,3})|([a-zA-Z]{0,2}))\Z", re.ASCII)
-_DURATION_PART = re.compile(r"(\d{1,20}(?:\.\d{0,20})?|\.\d{1,20})(ns|us|µs|μs|ms|s|m|h|d)", re.ASCII)
+_QUANTITY = lazy_re.compile(
+    r"([+-]?(?:\d{1,40}\.?\d{0,40}|\.\d{1,40}))(?:([eE][+-]?\d{1,3})|([a-zA-Z]{0,2}))\Z", re.ASCII
+)
+_DURATION_PART = lazy_re.compile(r"(\d{1,20}(?:\.\d{0,20})?|\.\d{1,20})(ns|us|µs|μs|ms|s|m|h|d)", re.ASCII)
 _SECONDS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "μs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 
 

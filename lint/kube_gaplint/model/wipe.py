@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import posixpath
-import re
 from collections.abc import Iterator
 
 from msgspec import Struct
 
+from kube_gaplint import lazy_re
 from kube_gaplint.facts.storage import NODE_LOCAL_FOLDERS
 from kube_gaplint.model.command import Command, Word
 from kube_gaplint.model.setting import Origin, Set, Unknown
@@ -15,8 +15,8 @@ from kube_gaplint.model.start import guarded, guarded_by_rank, start_commands
 from kube_gaplint.model.storage import volume_at
 from kube_gaplint.model.workload import Container, Mount, Role, Volume, Workload
 
-_CHECKPOINTS = re.compile(r"\*|(checkpoint|ckpt|iter|global_step|step|epoch|latest)[\w.-]*\*?|\{?,?\*\}?")
-_PRESENT = re.compile(r"""\[+\s*(!\s+)?-[defLs]\s|test\s+-[defLs]\s|ls\s""")
+_CHECKPOINTS = lazy_re.compile(r"\*|(checkpoint|ckpt|iter|global_step|step|epoch|latest)[\w.-]*\*?|\{?,?\*\}?")
+_PRESENT = lazy_re.compile(r"""\[+\s*(!\s+)?-[defLs]\s|test\s+-[defLs]\s|ls\s""")
 _CONDITIONS = (
     "-name", "-iname", "-path", "-regex", "-mtime", "-mmin", "-atime", "-newer", "-size", "-empty", "-user",
 )  # fmt: skip

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from kube_gaplint.findings import Report
     from kube_gaplint.report.options import RenderOptions
 
-FORMATS = ("full", "concise", "json", "jsonl", "sarif", "github", "gitlab", "junit", "markdown", "rdjson")
+FORMATS = ("full", "concise", "json", "jsonl", "sarif", "github", "gitlab", "junit", "markdown", "rdjson", "html")
 """Names of formats; each is a module of this package with `render(report, options) -> str`."""
 FOR_PEOPLE = frozenset({"full", "concise"})
 """Formats that carry the closing lines and the unreadable files themselves."""

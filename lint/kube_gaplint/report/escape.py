@@ -6,12 +6,12 @@ cursor, hide text from a reviewer or speak to the CI runner that reads the log.
 
 from __future__ import annotations
 
-import re
+from kube_gaplint import lazy_re
 
 # A runner that reads a log line obeys `##[command]` (GitHub, Azure: `##vso[…]`, TeamCity: `##teamcity[…]`) wherever
 # it stands, and `::command::` where the line starts with it.
-LOG_COMMAND = re.compile(r"##(?=\w*\[)")
-_COMMAND_LINE = re.compile(r"^((?:\s|\x1b\[[0-9;]*m)*):(?=:)")
+LOG_COMMAND = lazy_re.compile(r"##(?=\w*\[)")
+_COMMAND_LINE = lazy_re.compile(r"^((?:\s|\x1b\[[0-9;]*m)*):(?=:)")
 
 # What an encoding without typographic characters is given instead.
 _PLAIN = dict(zip("×–—≥≤→·’“”", ("x", "-", "-", ">=", "<=", "->", "-", "'", '"', '"'), strict=True)) | {"…": "..."}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from kube_gaplint import lazy_re
 from kube_gaplint.findings import Finding, Report, Severity
 from kube_gaplint.report.escape import visible
 from kube_gaplint.report.options import RenderOptions
@@ -11,7 +12,7 @@ from kube_gaplint.report.snippet import location
 from kube_gaplint.report.words import closing_lines, subject_name, verdict
 
 _MARKS = {Severity.ERROR: "🔴 error", Severity.WARNING: "🟠 warning", Severity.INFO: "🔵 note"}
-_SPECIAL = re.compile(
+_SPECIAL = lazy_re.compile(
     r"[\\`*_{}\[\]<>#!|~&@$]"  # markup, mentions, references, formulas
     r"|:(?=//)|(?<=www)\."  # addresses that would become links
     r"|^[-+=]|(?<=\d)[.)](?=\s)"  # lists and underlined headings

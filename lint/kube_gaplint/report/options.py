@@ -11,11 +11,13 @@ from kube_gaplint.findings import Finding, Severity
 from kube_gaplint.text.source import Place
 
 if TYPE_CHECKING:
+    from kube_gaplint.report.show.shape import Shown
     from kube_gaplint.rule import Rule
 
 
 class IncidentView(Protocol):
-    """What a report says of an incident. `sources` are pairs of title and address, the best one first."""
+    """What a report says of an incident. `sources` are pairs of title and address, the best one first; a sentence is
+    empty where the incident's report is silent."""
 
     @property
     def id(self) -> str: ...
@@ -25,6 +27,14 @@ class IncidentView(Protocol):
     def organisation(self) -> str: ...
     @property
     def year(self) -> int: ...
+    @property
+    def symptom(self) -> str: ...
+    @property
+    def cause(self) -> str: ...
+    @property
+    def remediation(self) -> str: ...
+    @property
+    def lesson(self) -> str: ...
     @property
     def sources(self) -> tuple[tuple[str, str], ...]: ...
 
@@ -36,6 +46,11 @@ def no_incident(_identifier: str) -> IncidentView | None:
 
 def no_rule(_code: str) -> Rule | None:
     """A registry without rules."""
+    return None
+
+
+def nothing_understood() -> Shown | None:
+    """A report that is not told what gaplint understood of the workloads."""
     return None
 
 
@@ -52,7 +67,8 @@ class RenderOptions(Struct, frozen=True):
     `min_severity` is the one in force, for the hint on hidden findings. `show_source` prints the lines concerned.
     `rule` finds the rule behind a code, for formats that carry its page. `folder` is the one that relative paths start
     from and `root` that of the repository, for formats whose reader wants paths from there; both are absolute.
-    `edits` works out what the fix of a finding replaces, and by what; nothing where it cannot be made.
+    `edits` works out what the fix of a finding replaces, and by what; nothing where it cannot be made. `understood`
+    reads the paths again and tells what gaplint made of them, for formats that draw the workloads.
     """
 
     width: int = 100
@@ -65,5 +81,6 @@ class RenderOptions(Struct, frozen=True):
     incident: Callable[[str], IncidentView | None] = no_incident
     rule: Callable[[str], Rule | None] = no_rule
     edits: Callable[[Finding], tuple[tuple[Place, str], ...]] = no_edits
+    understood: Callable[[], Shown | None] = nothing_understood
     folder: str = ""
     root: str = ""

@@ -7,19 +7,19 @@ else there is stays as it was written.
 from __future__ import annotations
 
 import inspect
-import re
 from typing import TYPE_CHECKING
 
+from kube_gaplint import lazy_re
 from kube_gaplint.report.layout import Palette, hanging, wrapped
 
 if TYPE_CHECKING:
     from kube_gaplint.incidents import Incident
 
-_FENCE = re.compile(r"^\s*(```|~~~)")
-_HEADING = re.compile(r"^(#+)\s+(.*)$")
-_ITEM = re.compile(r"^(\s*)([-*]|\d+\.)\s+(.*)$")
-_LINK = re.compile(r"\[([^\]]+)\]\((\S+?)\)")
-_CODE = re.compile(r"`([^`]+)`")
+_FENCE = lazy_re.compile(r"^\s*(```|~~~)")
+_HEADING = lazy_re.compile(r"^(#+)\s+(.*)$")
+_ITEM = lazy_re.compile(r"^(\s*)([-*]|\d+\.)\s+(.*)$")
+_LINK = lazy_re.compile(r"\[([^\]]+)\]\((\S+?)\)")
+_CODE = lazy_re.compile(r"`([^`]+)`")
 
 VERIFICATION = {
     "full": "the primary source was read",
@@ -82,7 +82,8 @@ def incident_head(incident: Incident, columns: int, palette: Palette, *, indent:
 
 def incident_lines(incident: Incident, columns: int, palette: Palette) -> list[str]:
     """An incident's page."""
-    lines = [f"{palette.bold(incident.id)}  {palette.dim(f'{incident.organisation}, {incident.year}')}"]
+    when = " to ".join(incident.dates) or str(incident.year)
+    lines = [f"{palette.bold(incident.id)}  {palette.dim(f'{incident.organisation}, {when}')}"]
     lines += [palette.bold(line) for line in wrapped(incident.title, columns)]
     for title, text in (
         ("What happened", incident.symptom),
@@ -106,6 +107,10 @@ def incident_lines(incident: Incident, columns: int, palette: Palette) -> list[s
         lines += ["", palette.bold("What no manifest shows")]
         for text in incident.not_visible:
             lines += hanging("- ", text, columns, indent=2)
+    lines += ["", palette.bold("Filed under")]
+    for facet, words in (*incident.facets().items(), ("systems", incident.systems)):
+        if words:
+            lines += hanging(f"{facet:<12}", ", ".join(words), columns, indent=2)
     lines += ["", palette.bold("Sources")]
     for name, address in incident.sources:
         lines += [*hanging("- ", name, columns, indent=2), f"    {address}"]

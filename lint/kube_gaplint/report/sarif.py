@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import inspect
 import json
-import re
 from typing import Any
 from urllib.parse import quote
 
-from kube_gaplint import __version__
+from kube_gaplint import __version__, lazy_re
 from kube_gaplint.findings import Finding, Report, Severity
 from kube_gaplint.report.escape import encodable, visible
 from kube_gaplint.report.options import RenderOptions
@@ -23,7 +22,7 @@ MOST_FIXES = 200
 _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
 _PROBLEM = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "recommendation"}
 # Text like this is a link in a SARIF message (3.11.6 of the standard); a value must not become one.
-_LINK = re.compile(r"\[(?=[^\]]*\]\()")
+_LINK = lazy_re.compile(r"\[(?=[^\]]*\]\()")
 
 
 def render(report: Report, options: RenderOptions) -> str:

@@ -60,6 +60,19 @@ def further_places(finding: Finding) -> list[tuple[Place, str]]:
 
 def snippet(finding: Finding, subject: str, look: Look) -> list[str]:
     """The frames of a finding: its own place first, then further places in other files."""
+    groups, rest = grouped_marks(finding)
+    highest = max(mark.place.start.line + WHOLE_LINES for marks in groups for mark in marks)
+    gutter = max(len(str(highest)), 3)
+    lines: list[str] = []
+    for at, group in enumerate(groups):
+        lines += _frame(group, subject if at == 0 else "", finding.severity, gutter, look, first=at == 0)
+    if rest:
+        lines.append(" " * gutter + look.palette.frame(f" {look.glyphs.gap} ") + f"and {rest} more places")
+    return lines
+
+
+def grouped_marks(finding: Finding) -> tuple[list[list[Mark]], int]:
+    """The marks of a finding by file, its own first, and the number of places that are left out."""
     further = further_places(finding)
     own = "" if finding.origin.written else finding.origin.note
     marks = [Mark(finding.place, own, primary=True)]
@@ -67,15 +80,7 @@ def snippet(finding: Finding, subject: str, look: Look) -> list[str]:
     by_path: dict[str, list[Mark]] = {}
     for mark in marks:
         by_path.setdefault(mark.place.source.path, []).append(mark)
-    highest = max(mark.place.start.line + WHOLE_LINES for mark in marks)
-    gutter = max(len(str(highest)), 3)
-    lines: list[str] = []
-    for at, group in enumerate(by_path.values()):
-        lines += _frame(group, subject if at == 0 else "", finding.severity, gutter, look, first=at == 0)
-    if len(further) > MORE_PLACES:
-        rest = len(further) - MORE_PLACES
-        lines.append(" " * gutter + look.palette.frame(f" {look.glyphs.gap} ") + f"and {rest} more places")
-    return lines
+    return [*by_path.values()], max(len(further) - MORE_PLACES, 0)
 
 
 def location(place: Place, *, ascii_only: bool = False) -> str:
@@ -99,8 +104,11 @@ def _frame(
         lines.append(f"{blank} {palette.frame(corner)} {where}")
         lines += [f"{blank} {palette.frame(glyphs.side)}  {palette.dim(line)}" for line in _fit(subject, room)]
     source = marks[0].place.source
-    numbers, thick = _lines_to_show(marks)
-    shown = {number: _Line.read(source, number, _focus(marks, number), look) for number in numbers}
+    numbers, thick = lines_to_show(marks)
+    shown = {
+        number: SourceLine.read(source, number, focus_of(marks, number), ascii_only=look.ascii_only)
+        for number in numbers
+    }
     columns = look.width - gutter - 3
     shift = _common_indent(shown.values(), columns)
     previous = 0
@@ -124,23 +132,23 @@ def _fit(text: str, columns: int) -> list[str]:
     return wrapped(text, columns) if text else []
 
 
-def _focus(marks: Iterable[Mark], line: int) -> int:
+def focus_of(marks: Iterable[Mark], line: int) -> int:
     """The column around which a line is looked at (from 0)."""
     return next((mark.place.start.column - 1 for mark in marks if mark.place.start.line == line), 0)
 
 
-def _last_line(place: Place) -> int:
+def last_line(place: Place) -> int:
     """The last line that a span covers; a span that ends at the start of a line does not cover that line."""
     end = place.end
     return end.line - 1 if end.column == 1 and end.line > place.start.line else end.line
 
 
-def _lines_to_show(marks: Sequence[Mark]) -> tuple[list[int], dict[int, bool]]:
+def lines_to_show(marks: Sequence[Mark]) -> tuple[list[int], dict[int, bool]]:
     """The numbers of the lines of a frame, and those that a span of several lines covers: whether the primary does."""
     numbers: set[int] = set()
     thick: dict[int, bool] = {}
     for mark in marks:
-        first, last = mark.place.start.line, _last_line(mark.place)
+        first, last = mark.place.start.line, last_line(mark.place)
         if last - first >= WHOLE_LINES:
             last = first
         numbers.update(range(first, last + 1))
@@ -179,7 +187,7 @@ def _depth(text: str) -> int:
     return 2 * (len(text) - len(bare)) + bare.startswith("- ")
 
 
-class _Line(Struct, frozen=True):
+class SourceLine(Struct, frozen=True):
     """A source line as it is displayed: one cell a character. `skipped` characters before the cells are left out."""
 
     cells: list[str]
@@ -188,7 +196,7 @@ class _Line(Struct, frozen=True):
     indent: int
 
     @staticmethod
-    def read(source: Source, number: int, focus: int, look: Look) -> _Line:
+    def read(source: Source, number: int, focus: int = 0, *, ascii_only: bool = False) -> SourceLine:
         start, end = source.line_span(number)
         skipped = max(focus - _LINE_CHARACTERS // 3, 0) if end - start > _LINE_CHARACTERS else 0
         text = source.text[start + skipped : min(end, start + skipped + _LINE_CHARACTERS)]
@@ -197,11 +205,11 @@ class _Line(Struct, frozen=True):
         else:
             commands = {match.start() + 1 for match in LOG_COMMAND.finditer(text)}
             cells = [
-                "\\x23" if at in commands else _TAB if c == "\t" else visible(c, ascii_only=look.ascii_only)
+                "\\x23" if at in commands else _TAB if c == "\t" else visible(c, ascii_only=ascii_only)
                 for at, c in enumerate(text)
             ]
         indent = 0 if skipped else len(text) - len(text.lstrip(" "))
-        return _Line(cells, skipped, start + skipped + len(text) < end, indent)
+        return SourceLine(cells, skipped, start + skipped + len(text) < end, indent)
 
     @property
     def width(self) -> int:
@@ -247,7 +255,7 @@ class _Line(Struct, frozen=True):
         return left, left + sum(map(width_of, self.cells[first:last]))
 
 
-def _common_indent(lines: Iterable[_Line], columns: int) -> int:
+def _common_indent(lines: Iterable[SourceLine], columns: int) -> int:
     """How much indentation all lines give up, where one of them is too long."""
     lines = list(lines)
     if all(line.width <= columns for line in lines):
@@ -255,9 +263,9 @@ def _common_indent(lines: Iterable[_Line], columns: int) -> int:
     return min((line.indent for line in lines if line.cells), default=0)
 
 
-def _underline(mark: Mark, line: _Line, *, begin: int, columns: int, severity: Severity, look: Look) -> list[str]:
+def _underline(mark: Mark, line: SourceLine, *, begin: int, columns: int, severity: Severity, look: Look) -> list[str]:
     start, end = mark.place.start, mark.place.end
-    last = _last_line(mark.place)
+    last = last_line(mark.place)
     glyph = look.glyphs.under if mark.primary else look.glyphs.under2
 
     def paint(text: str) -> str:

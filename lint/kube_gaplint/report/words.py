@@ -22,6 +22,11 @@ def count(number: int, noun: str, plural: str = "") -> str:
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
 
 
+def severity_noun(severity: Severity) -> str:
+    """`error`, `warning`, `note`."""
+    return _NOUNS[severity]
+
+
 def subject_name(subject: Subject, *, ascii_only: bool = False) -> str:
     """`PyTorchJob research/llama, container pytorch`; empty for a file as such."""
     if subject.kind == "file":
@@ -88,7 +93,7 @@ def closing_lines(report: Report, least: Severity) -> list[str]:
         was = "is" if summary.gone == 1 else "are"
         lines.append(f"{count(summary.gone, 'finding')} of the baseline {was} gone: --write-baseline takes them out.")
     if summary.elsewhere:
-        lines.append(f"{count(summary.elsewhere, 'finding')} where nothing has changed.")
+        lines.append(f"{count(summary.elsewhere, 'finding')} that this change does not bring.")
     if summary.skipped:
         reasons = sorted(summary.skipped.items(), key=lambda item: (-item[1], item[0]))
         lines.append(f"Passed over: {'; '.join(f'{reason} ({number:,})' for reason, number in reasons)}.")

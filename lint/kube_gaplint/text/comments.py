@@ -5,18 +5,18 @@ The parser drops them, so they are found by a scan of our own: a `#` after a bla
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 
 from msgspec import Struct
 
+from kube_gaplint import lazy_re
 from kube_gaplint.text.nodes import Document, Mapping, Node, Scalar, Sequence
 from kube_gaplint.text.source import Place, Source, Span, line_start_before
 
-_HASH = re.compile(r"(?:(?<=[\s\ufeff])|\A)#[^\r\n\x85\u2028\u2029]*")
+_HASH = lazy_re.compile(r"(?:(?<=[\s\ufeff])|\A)#[^\r\n\x85\u2028\u2029]*")
 _MOST = 100_000
 """More comments than this are not listed: a file made of nothing else is no manifest."""
-_LINE_END = re.compile(r"[\r\n]|\Z")
+_LINE_END = lazy_re.compile(r"[\r\n]|\Z")
 
 
 class Comment(Struct, frozen=True):

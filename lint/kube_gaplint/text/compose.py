@@ -30,6 +30,7 @@ from ruamel.yaml.events import (
     StreamStartEvent,
 )
 
+from kube_gaplint import lazy_re
 from kube_gaplint.text.nodes import Document, Entry, Item, Mapping, Node, Scalar, ScalarStyle, Sequence
 from kube_gaplint.text.resolve import NUMBER_STARTS, WORDS, resolve_plain, resolve_tagged
 from kube_gaplint.text.source import Place, Source, Span
@@ -94,10 +95,10 @@ class _Progress(Struct):
     """Where the text begins that belongs to no document so far."""
 
 
-_DOCUMENT_LINE = re.compile(r"^---(?=[ \t\r\n]|\Z)", re.M)
-_UNPRINTABLE = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_DOCUMENT_LINE = lazy_re.compile(r"^---(?=[ \t\r\n]|\Z)", re.M)
+_UNPRINTABLE = lazy_re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _STYLES: dict[str, ScalarStyle] = {"'": "single", '"': "double", "|": "literal", ">": "folded"}
-_PROPERTIES = re.compile(r"(?:[&!][^\s\[\]{},]*(?:\s+(?:#[^\n]*(?:\n|\Z)\s*)*|\Z|(?=[\[\]{},])))+")
+_PROPERTIES = lazy_re.compile(r"(?:[&!][^\s\[\]{},]*(?:\s+(?:#[^\n]*(?:\n|\Z)\s*)*|\Z|(?=[\[\]{},])))+")
 _NO_SPAN = Span(0, 0)
 _MOST_PROBLEMS = 1000
 _COLON = "found unexpected ':'"

@@ -19,6 +19,7 @@ from typing import NamedTuple, TypeAlias
 
 from msgspec import Struct
 
+from kube_gaplint import lazy_re
 from kube_gaplint.text.nodes import Document, Entry, Item, Mapping, Node, Scalar, ScalarStyle, Sequence
 from kube_gaplint.text.resolve import resolve_plain
 from kube_gaplint.text.source import Source, Span, line_start_before
@@ -378,10 +379,10 @@ def _column(text: str, offset: int) -> int:
     return offset - _line_start(text, offset)
 
 
-_KEEPS = re.compile(r"[|>][0-9]?\+")
-_EMPTY_LINES = re.compile(r"(?:(?:\r\n|\r|\n)[ \t]*(?=[\r\n]))*")
-_LINE_END = re.compile(r"\r\n|\r|\n")
-_TAIL = re.compile(r"(?:[ \t]+#[^\r\n]*|[ \t]*)(?=[\r\n]|\Z)")
+_KEEPS = lazy_re.compile(r"[|>][0-9]?\+")
+_EMPTY_LINES = lazy_re.compile(r"(?:(?:\r\n|\r|\n)[ \t]*(?=[\r\n]))*")
+_LINE_END = lazy_re.compile(r"\r\n|\r|\n")
+_TAIL = lazy_re.compile(r"(?:[ \t]+#[^\r\n]*|[ \t]*)(?=[\r\n]|\Z)")
 
 
 def _tail(text: str, offset: int) -> int | None:
@@ -457,7 +458,7 @@ def _starts(tree: Tree, parent: Mapping | Sequence) -> list[int] | None:
     return starts
 
 
-_TO_DASH = re.compile(
+_TO_DASH = lazy_re.compile(
     r"(?:[ \t]*(?:(?<=[ \t])#[^\r\n]*|(?<![^\r\n])#[^\r\n]*)?(?:\r\n|\r|\n))*[ ]*(?=-(?:[ \t\r\n]|\Z))"
 )
 """From the end of an item to the dash of the next: comments and empty lines."""
@@ -647,11 +648,11 @@ def _flow(value: Data, quote: ScalarStyle, *, json: bool, like: Mapping | None) 
 # Writing scalars
 
 
-_PLAIN = re.compile(
+_PLAIN = lazy_re.compile(
     r"[^\s\x00-\x1f\x7f-\x9f\ufeff\ufffe\uffff\ud800-\udfff'\"&*!|>%@`#\[\]{},?:-][^\r\n\t\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff\ud800-\udfff]*"
 )
-_PLAIN_OPTION = re.compile(r"--?[A-Za-z][^\s\x00-\x1f\x7f-\x9f:#,\[\]{}]*")
-_LIKE_A_DATE = re.compile(r"[-+]?[0-9][0-9_]*(?:[-:][0-9].*|\.[0-9.:_eE+-]*)")
+_PLAIN_OPTION = lazy_re.compile(r"--?[A-Za-z][^\s\x00-\x1f\x7f-\x9f:#,\[\]{}]*")
+_LIKE_A_DATE = lazy_re.compile(r"[-+]?[0-9][0-9_]*(?:[-:][0-9].*|\.[0-9.:_eE+-]*)")
 
 
 def _scalar(value: Data, quote: ScalarStyle, *, flow: bool) -> str:
@@ -694,7 +695,7 @@ def _fits_plain(text: str, *, flow: bool) -> bool:
 
 
 _NAMED_ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r"}
-_TO_ESCAPE = re.compile(r"[\\\"\x00-\x1f\x7f-\xa0\u2028\u2029\ufeff\ufffe\uffff\ud800-\udfff]")
+_TO_ESCAPE = lazy_re.compile(r"[\\\"\x00-\x1f\x7f-\xa0\u2028\u2029\ufeff\ufffe\uffff\ud800-\udfff]")
 
 
 def _quoted(text: str, quote: ScalarStyle) -> str:

@@ -6,8 +6,7 @@ own. `yes` is a bool, `010` is 8, `1_000` is 1000, `08` is the float 8; timestam
 
 from __future__ import annotations
 
-import re
-
+from kube_gaplint import lazy_re
 from kube_gaplint.text.nodes import ScalarValue
 
 WORDS: dict[str, ScalarValue] = {
@@ -24,13 +23,13 @@ WORDS: dict[str, ScalarValue] = {
 NUMBER_STARTS = frozenset("0123456789+-.")
 """First characters of plain scalars that may be numbers; what starts otherwise is one of `WORDS`, or text."""
 
-_INTEGER = re.compile(
+_INTEGER = lazy_re.compile(
     r"([-+]?)(?:0[xX](?P<hex>[0-9a-fA-F]+)|0[oO](?P<oct>[0-7]+)|0[bB](?P<bin>[01]+)"
     r"|0(?P<old>[0-7]*)|(?P<dec>[1-9][0-9]*))"
 )
 _BASES = {"hex": 16, "oct": 8, "bin": 2, "old": 8, "dec": 10}
-_FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
-_POINT_FLOAT = re.compile(r"\.[0-9]+(?:[eE][-+]?[0-9]+)?")
+_FLOAT = lazy_re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
+_POINT_FLOAT = lazy_re.compile(r"\.[0-9]+(?:[eE][-+]?[0-9]+)?")
 _LONGEST_DECIMAL = 4000
 """Python refuses to convert decimals of more digits (4300 by default); such a number stays text."""
 

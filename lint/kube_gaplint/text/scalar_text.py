@@ -11,22 +11,23 @@ import re
 from bisect import bisect_right
 from itertools import islice
 
+from kube_gaplint import lazy_re
 from kube_gaplint.text.nodes import Scalar
 from kube_gaplint.text.source import Place, Source, Span
 
 _BREAK = r"(?:\r\n|[\r\n\x85\u2028\u2029])"
-_LINE = re.compile(rf"([^\r\n\x85\u2028\u2029]*)({_BREAK}|\Z)")
-_BLOCK_HEADER = re.compile(rf"[|>][-+0-9]*[ \t]*(?:#[^\r\n\x85\u2028\u2029]*)?(?:{_BREAK}|\Z)")
-_PLAIN_END = re.compile(r"[\r\n\x85\u2028\u2029]")
-_SINGLE_END = re.compile(r"[\r\n\x85\u2028\u2029']")
-_DOUBLE_END = re.compile(r"[\r\n\x85\u2028\u2029\\]")
+_LINE = lazy_re.compile(rf"([^\r\n\x85\u2028\u2029]*)({_BREAK}|\Z)")
+_BLOCK_HEADER = lazy_re.compile(rf"[|>][-+0-9]*[ \t]*(?:#[^\r\n\x85\u2028\u2029]*)?(?:{_BREAK}|\Z)")
+_PLAIN_END = lazy_re.compile(r"[\r\n\x85\u2028\u2029]")
+_SINGLE_END = lazy_re.compile(r"[\r\n\x85\u2028\u2029']")
+_DOUBLE_END = lazy_re.compile(r"[\r\n\x85\u2028\u2029\\]")
 """Where a run of characters ends that stand in text and file alike."""
 _MOST_SEGMENTS = 200_000
 """Beyond this a text is not followed any more: no script has so many lines or escapes."""
-_BLANKS = re.compile(r"[ \t\r\n\x85\u2028\u2029]+")
-_LINE_BREAK = re.compile(_BREAK)
-_ESCAPED_BREAK = re.compile(rf"\\{_BREAK}[ \t\r\n\x85\u2028\u2029]*")
-_ESCAPE = re.compile(r"\\(?:x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|.)", re.S)
+_BLANKS = lazy_re.compile(r"[ \t\r\n\x85\u2028\u2029]+")
+_LINE_BREAK = lazy_re.compile(_BREAK)
+_ESCAPED_BREAK = lazy_re.compile(rf"\\{_BREAK}[ \t\r\n\x85\u2028\u2029]*")
+_ESCAPE = lazy_re.compile(r"\\(?:x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|.)", re.S)
 _ESCAPES = {
     "0": "\0", "a": "\a", "b": "\b", "t": "\t", "\t": "\t", "n": "\n", "v": "\v", "f": "\f", "r": "\r",
     "e": "\x1b", " ": " ", '"': '"', "/": "/", "\\": "\\", "N": "\x85", "_": "\xa0", "L": "\u2028", "P": "\u2029",

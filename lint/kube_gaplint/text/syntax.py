@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
-
+from kube_gaplint import lazy_re
 from kube_gaplint.text.source import Source, Span
 
-_TEMPLATE = re.compile(r"""(?:[^'"]|'[^'\r\n]*'|"[^"\r\n]*")*?(\{\{|\{%)""")
+_TEMPLATE = lazy_re.compile(r"""(?:[^'"]|'[^'\r\n]*'|"[^"\r\n]*")*?(\{\{|\{%)""")
 """The first template expression of a line that is not in quotes."""
 _LONGEST_LINE = 1000
 TEMPLATE_TEXT = "template text (`{{ … }}`) is not YAML: render it first, or put it in quotes"

@@ -9,49 +9,51 @@ import re
 from collections.abc import Callable
 from re import Match
 
+from kube_gaplint import lazy_re
+
 _TRIGGERS = ("$", "{{", "{%", "<", "%%", "@@", "#{", "__")
 """Without one of these a text has no placeholder, but for the whole words of the last pattern."""
 _LONGEST_WORD = 80
 
 # What stands between double braces tells whose language it is. The first match counts.
 _BRACES: tuple[tuple[re.Pattern[str], str], ...] = (
-    (re.compile(r"\$\{\{"), "a ${{ }} expression"),
+    (lazy_re.compile(r"\$\{\{"), "a ${{ }} expression"),
     (
-        re.compile(r"\{\{[-=]?\s*(?:workflow|inputs|outputs|item|steps|tasks|pod|retries|node|cronworkflow)\b"),
+        lazy_re.compile(r"\{\{[-=]?\s*(?:workflow|inputs|outputs|item|steps|tasks|pod|retries|node|cronworkflow)\b"),
         "an Argo Workflows parameter",
     ),
     (
-        re.compile(
+        lazy_re.compile(
             r"\{\{-?\s*(?:/\*|[$.(]|(?:if|else|end|range|with|include|template|define|tpl|toYaml|required|default)\b)"
         ),
         "a Helm expression",
     ),
-    (re.compile(r"\{\{"), "a {{ }} template expression"),
+    (lazy_re.compile(r"\{\{"), "a {{ }} template expression"),
 )
 
 # Each of these is unmistakable by itself: none may match what a program or Kubernetes would read as a literal.
 # Repetitions that could run to the end of a long text are bounded, so that a search stays linear.
 _PATTERNS: tuple[tuple[re.Pattern[str], Callable[[Match[str]], str]], ...] = (
-    (re.compile(r"\$\{([^{}\s]{0,200})[^{}]{0,200}\}"), lambda m: f"a ${{{_name(m[1])}}} placeholder"),
+    (lazy_re.compile(r"\$\{([^{}\s]{0,200})[^{}]{0,200}\}"), lambda m: f"a ${{{_name(m[1])}}} placeholder"),
     # $$(NAME) is the escape for a literal $(NAME).
-    (re.compile(r"(?<!\$)(?:\$\$)*\$\(([-._a-zA-Z][-._a-zA-Z0-9]*)\)"), lambda m: f"a $({m[1]}) reference"),
-    (re.compile(r"\A\$([A-Za-z_][A-Za-z0-9_]*)\Z"), lambda m: f"a ${m[1]} placeholder"),
-    (re.compile(r"\A<[A-Za-z][A-Za-z0-9 _./:|-]*>\Z"), lambda m: f"a {_short(m[0])} placeholder"),
+    (lazy_re.compile(r"(?<!\$)(?:\$\$)*\$\(([-._a-zA-Z][-._a-zA-Z0-9]*)\)"), lambda m: f"a $({m[1]}) reference"),
+    (lazy_re.compile(r"\A\$([A-Za-z_][A-Za-z0-9_]*)\Z"), lambda m: f"a ${m[1]} placeholder"),
+    (lazy_re.compile(r"\A<[A-Za-z][A-Za-z0-9 _./:|-]*>\Z"), lambda m: f"a {_short(m[0])} placeholder"),
     (
-        re.compile(
+        lazy_re.compile(
             r"<(?:[A-Z][A-Z0-9_-]+|(?i:your|my|insert|replace|enter)[ _-][\w .-]*|[a-z0-9]+(?:[-_][a-z0-9]+)+)>"
         ),
         lambda m: f"a {_short(m[0])} placeholder",
     ),
-    (re.compile(r"%%[A-Za-z][\w.-]*%%"), lambda m: f"a {_short(m[0])} placeholder"),
-    (re.compile(r"@@[A-Za-z][\w.-]*@@"), lambda m: f"a {_short(m[0])} placeholder"),
-    (re.compile(r"#\{[A-Za-z][\w.-]*\}"), lambda m: f"a {_short(m[0])} placeholder"),
+    (lazy_re.compile(r"%%[A-Za-z][\w.-]*%%"), lambda m: f"a {_short(m[0])} placeholder"),
+    (lazy_re.compile(r"@@[A-Za-z][\w.-]*@@"), lambda m: f"a {_short(m[0])} placeholder"),
+    (lazy_re.compile(r"#\{[A-Za-z][\w.-]*\}"), lambda m: f"a {_short(m[0])} placeholder"),
     (
-        re.compile(r"(?<![A-Za-z0-9])__[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*__(?![A-Za-z0-9])"),
+        lazy_re.compile(r"(?<![A-Za-z0-9])__[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*__(?![A-Za-z0-9])"),
         lambda m: f"a {_short(m[0])} placeholder",
     ),
     (
-        re.compile(r"\A(?:(?i:REPLACE|CHANGE|FILL|INSERT)[_-]?(?i:ME|THIS|HERE|IN)|YOUR[_-][A-Z][A-Z0-9_-]*)\Z"),
+        lazy_re.compile(r"\A(?:(?i:REPLACE|CHANGE|FILL|INSERT)[_-]?(?i:ME|THIS|HERE|IN)|YOUR[_-][A-Z][A-Z0-9_-]*)\Z"),
         lambda m: f"a {_short(m[0])} placeholder",
     ),
 )

@@ -1,10 +1,10 @@
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from msgspec.structs import replace
 
+from kube_gaplint import lazy_re
 from kube_gaplint.facts.misplaced import Found, strays
 from kube_gaplint.findings import Change, Fix, Gap, Related, RemoveEntry, RenameKey, SetKey, Severity
 from kube_gaplint.model.fields import plain_value
@@ -13,7 +13,7 @@ from kube_gaplint.model.setting import Origin, Set
 from kube_gaplint.model.workload import Role
 from kube_gaplint.rule import Context, rule
 
-_ELEMENT = re.compile(r"\[[^\]]*\]")
+_ELEMENT = lazy_re.compile(r"\[[^\]]*\]")
 _SHORTENS = frozenset({"activeDeadlineSeconds", "ttlSecondsAfterFinished", "suspend"})
 """Fields that end, delete or hold something when they come into force: a person should look."""
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from kube_gaplint import lazy_re
 from kube_gaplint.findings import Fix, Gap, SetKey, Severity
 from kube_gaplint.model.budget import OUTER_OWNERS, several_pods
 from kube_gaplint.model.retry import restart_policies
@@ -12,7 +13,7 @@ from kube_gaplint.model.workload import Workload
 from kube_gaplint.rule import Context, rule
 
 _POLICY = "spec.runPolicy.cleanPodPolicy"
-_DEBUG = re.compile(r"(?:^|[-_./])debug(?:$|[-_./])", re.IGNORECASE)
+_DEBUG = lazy_re.compile(r"(?:^|[-_./])debug(?:$|[-_./])", re.IGNORECASE)
 
 
 @rule(

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-
+from kube_gaplint import lazy_re
 from kube_gaplint.facts.launchers import ASYNC_ERROR_NAMES, RANK_VARIABLES
 from kube_gaplint.facts.torch import torchrun_async_variable, torchrun_overwrites_async
 from kube_gaplint.launch.launchers.base import (
@@ -23,7 +22,7 @@ from kube_gaplint.model.environment import Environment
 from kube_gaplint.model.setting import Absent, Origin, Set, Setting, Unknown
 from kube_gaplint.model.training import Options, Release
 
-_RANGE = re.compile(r"\s*(\d{1,9})\s*(?::\s*(\d{1,9})\s*)?\Z")
+_RANGE = lazy_re.compile(r"\s*(\d{1,9})\s*(?::\s*(\d{1,9})\s*)?\Z")
 ONE_A_DEVICE = ("auto", "gpu", "cuda", "xpu", "cpu", "npu", "hpu", "mps")
 
 

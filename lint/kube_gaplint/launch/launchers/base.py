@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
-from fnmatch import translate
 from functools import cache
 from typing import Literal, TypeVar
 
@@ -12,6 +10,7 @@ from msgspec import Struct, field
 
 from kube_gaplint.facts.launchers import LauncherFacts
 from kube_gaplint.launch.options import OptionSpec, make_spec
+from kube_gaplint.lazy_re import globs
 from kube_gaplint.model.command import Command, Word
 from kube_gaplint.model.environment import Environment
 from kube_gaplint.model.setting import Absent, Origin, Set, Setting, Unknown, first_set
@@ -27,14 +26,9 @@ Form = Literal["script", "module", "inline", "command"]
 """What the first of a layer's words is: a Python file, a module's name, `-c` text, or a program with arguments."""
 
 
-@cache
-def _pattern(patterns: tuple[str, ...]) -> re.Pattern[str]:
-    return re.compile("|".join(map(translate, patterns)))
-
-
 def matches(text: str, patterns: tuple[str, ...]) -> bool:
     """Whether a text fits one of the file-name patterns of a table (`*` and `?`)."""
-    return bool(patterns) and _pattern(patterns).match(text) is not None
+    return any(globs(text, pattern) for pattern in patterns)
 
 
 def no_files(path: str) -> PlacedText | None:  # noqa: ARG001

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from msgspec import Struct
 
+from kube_gaplint import lazy_re
 from kube_gaplint.launch.launchers.base import Form
 from kube_gaplint.model.command import Word
 
-_INTERPRETER = re.compile(r"(?:python|pypy)(?:\d+(?:\.\d+)*)?\Z")
+_INTERPRETER = lazy_re.compile(r"(?:python|pypy)(?:\d+(?:\.\d+)*)?\Z")
 _WITH_VALUE = "WX"
 
 

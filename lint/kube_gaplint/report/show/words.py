@@ -9,6 +9,7 @@ from typing import TypeAlias
 
 from msgspec import Struct, field
 
+from kube_gaplint import lazy_re
 from kube_gaplint.model.scale import duration
 from kube_gaplint.report.show.shape import Location, Named, Plain, Reference, Value
 from kube_gaplint.report.show.tree import Run
@@ -17,8 +18,8 @@ Format: TypeAlias = Callable[[Plain], str]
 
 _LONGEST = 300
 """Characters of a value that are shown; its length is told where it is longer."""
-_DEFAULT = re.compile(r"(?:'s|(?<=s)') default\b(?: for|:)?")
-_CAPITAL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_DEFAULT = lazy_re.compile(r"(?:'s|(?<=s)') default\b(?: for|:)?")
+_CAPITAL = lazy_re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 
 def text(value: Plain) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 
+from kube_gaplint import lazy_re
 from kube_gaplint.facts.credentials import without_credentials
 from kube_gaplint.model import pod as pods
 from kube_gaplint.model import slurm, surroundings, workload
@@ -55,7 +56,7 @@ POD_FIELDS = (
 """Fields of a pod that are shown besides those that the model has a place for."""
 
 # Parts of an object that are shown as roles, pods and containers, or that say nothing of the run.
-_SHOWN_ELSEWHERE = re.compile(
+_SHOWN_ELSEWHERE = lazy_re.compile(
     r"(?:^|\.)(?:apiVersion|kind|metadata|status|template|\w*[tT]emplates?|\w*ReplicaSpecs|replicatedJobs|tasks"
     r"|\w+GroupSpecs?|containers|initContainers|volumes|podSpec|resources\w*|env|command|args|image)(?:[.\[]|$)"
     r"|(?<!policies)\["
