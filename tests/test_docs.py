@@ -13,6 +13,7 @@ from kube_gaplint.config.find import ConfigFile
 
 DOCS = Path(__file__).parent.parent / "docs"
 CONFIGURATION = (DOCS / "configuration.md").read_text(encoding="utf-8")
+PLAN = (DOCS / "plan.md").read_text(encoding="utf-8")
 ADOPTION = (DOCS / "adoption.md").read_text(encoding="utf-8")
 EXAMPLES = [
     *((".gaplint.yaml", text) for text in re.findall(r"```yaml\n(# \.gaplint\.yaml\n.*?)```", CONFIGURATION, re.S)),
@@ -49,6 +50,6 @@ def test_every_option_about_living_with_findings_is_explained() -> None:
 
 def test_links_lead_somewhere() -> None:
     readme = (DOCS.parent / "README.md").read_text(encoding="utf-8")
-    for folder, text in ((DOCS, CONFIGURATION), (DOCS, ADOPTION), (DOCS.parent, readme)):
+    for folder, text in ((DOCS, CONFIGURATION), (DOCS, ADOPTION), (DOCS, PLAN), (DOCS.parent, readme)):
         for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", text):
             assert (folder / target).exists(), target

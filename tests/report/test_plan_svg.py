@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from kube_gaplint.model.plan import Inputs, Known, Plan, completed, plan, with_given
 from kube_gaplint.model.plan_inputs import PER_NODE, RATE
-from kube_gaplint.report.plan.svg import HEIGHT, WIDTH, checkpoint_curve
+from kube_gaplint.report.plan.svg import HEIGHT, STYLE, WIDTH, checkpoint_curve
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -75,8 +75,18 @@ def test_titles_from_outside_stay_text(title: str) -> None:
 
 def test_a_file_has_a_background_and_a_page_gives_its_own() -> None:
     numbers = planned(nodes=48, save_seconds=40)
-    assert "<rect width=" in checkpoint_curve(numbers, inline=False)
-    assert "<rect width=" not in checkpoint_curve(numbers)
+    file, part = checkpoint_curve(numbers, inline=False), checkpoint_curve(numbers)
+    assert '<rect class="gc-paper"' in file
+    assert STYLE in file
+    assert '<rect class="gc-paper"' not in part
+    assert not re.search(r"<style|style=", part)  # a strict content policy lets it through
+    assert set(re.findall(r"gc-[a-z]+", part)) <= set(re.findall(r"\.(gc-[a-z]+)", STYLE))
+
+
+def test_every_class_has_its_colours_in_both_modes() -> None:
+    light, dark = STYLE.split("@media")[0], STYLE.split("@media")[1].split("}}")[0]
+    used = set(re.findall(r"var\((--gc-\w+)\)", STYLE))
+    assert used == set(re.findall(r"(--gc-\w+):", light)) == set(re.findall(r"(--gc-\w+):", dark))
 
 
 @given(

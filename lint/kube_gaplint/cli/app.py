@@ -31,6 +31,7 @@ COMMANDS = {
     "explain": "Show the page of a rule or an incident.",
     "rules": "List the rules.",
     "incidents": "Search the incidents that the rules stand on.",
+    "plan": "Compute failures, save intervals, restart budgets and goodput of a run.",
     "config": "Show the configuration in force, or the schema of configurations.",
     "init": "Write a configuration to start from.",
     "lsp": "Serve an editor by the Language Server Protocol.",

@@ -9,11 +9,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from kube_gaplint.facts.reliability import (
     DAY,
+    FLAT_FACTOR,
     HOUR,
     chance_of_at_most,
     daly,
@@ -31,8 +34,7 @@ from kube_gaplint.model.workload import UNBOUNDED
 Via: TypeAlias = Literal["given", "manifest", "configuration", "default", "computed"]
 
 
-@dataclass(frozen=True, slots=True)
-class Known:
+class Known(Struct, frozen=True):
     """A number and where it comes from.
 
     `note` says it in words: the option, the owner of a default with its source, the formula. `origin` is the place in
@@ -45,8 +47,7 @@ class Known:
     origin: Origin | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Missing:
+class Missing(Struct, frozen=True):
     """A number that is not known: `ask` names the options that would tell, `reason` may say why they are needed.
 
     Without `ask` there is no such number, and `reason` says why.
@@ -58,7 +59,8 @@ class Missing:
     def __str__(self) -> str:
         if not self.ask:
             return self.reason
-        asked = f"unknown: give {' and '.join(self.ask)}"
+        *first, last = self.ask
+        asked = f"unknown: give {', '.join(first)} and {last}" if first else f"unknown: give {last}"
         return f"{asked} ({self.reason})" if self.reason else asked
 
 
@@ -67,13 +69,12 @@ Number: TypeAlias = Known | Missing
 DEFAULT_RESTART = Known(
     300.0,
     "default",
-    "as Kokolis et al. assume, who saw 5 to 20 min (arXiv 2410.21680)",
+    "assumed by Kokolis et al., who saw 5 to 20 min",
 )
-DEFAULT_DETECTION = Known(0.0, "default", "a crash is seen at once; a hang takes until the collective timeout")
+DEFAULT_DETECTION = Known(0.0, "default", "a crash is seen at once, a hang at its timeout")
 
 
-@dataclass(frozen=True, slots=True)
-class Inputs:
+class Inputs(Struct, frozen=True):
     """What is known of a run before anything is computed."""
 
     nodes: Number = Missing(("--nodes",))
@@ -95,12 +96,11 @@ class Inputs:
     """From the moment that a failure is noticed until training goes on."""
     detection: Number = DEFAULT_DETECTION
     """From a failure until it is noticed."""
-    budget: Number = Missing(reason="no manifest is given")
-    """The failures that the job's controllers let it survive; `UNBOUNDED` for all."""
+    budget: Number = Missing()
+    """The failures that the job's controllers let it survive; `UNBOUNDED` for all. Without a manifest there is none."""
 
 
-@dataclass(frozen=True, slots=True)
-class Curve:
+class Curve(Struct, frozen=True):
     """What a plot of the cost over the interval needs; all in seconds. `now` is None where it is not known."""
 
     blocking: float
@@ -112,13 +112,21 @@ class Curve:
     step: float | None
     """Seconds of a step, to show intervals in steps as well."""
 
+    @property
+    def verdict(self) -> Literal["good", "fair", "bad"] | None:
+        """How today's interval compares: within the flat range, near enough for the rules to let it be, or beyond."""
+        if self.now is None:
+            return None
+        if self.flat[0] <= self.now <= self.flat[1]:
+            return "good"
+        return "fair" if self.best / FLAT_FACTOR <= self.now <= self.best * FLAT_FACTOR else "bad"
+
     def lost(self, interval: float) -> float:
         """The share of time that is lost at an interval."""
         return 1.0 - goodput(interval, self.blocking, self.mtbf, self.recovery)
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(Struct, frozen=True):
     """What follows from the inputs. GPU-hours count all GPUs of the job."""
 
     title: str
@@ -188,7 +196,7 @@ def plan(
         goodput_now=_of(goodput, interval, save, mtbf, recovery),
         goodput_best=_of(goodput, best, save, mtbf, recovery),
         gained=_of(
-            lambda t, b, d, m, r, g, days: (goodput(b, d, m, r) - goodput(t, d, m, r)) * g * days * DAY / HOUR,
+            lambda t, b, d, m, r, g, days: max(0.0, goodput(b, d, m, r) - goodput(t, d, m, r)) * g * days * DAY / HOUR,
             *(interval, best, save, mtbf, recovery, inputs.gpus, inputs.days),
         ),
         curve=_curve(inputs, mtbf, recovery, best, flat),
@@ -200,7 +208,7 @@ def _of(formula: Callable[..., float], *inputs: Number) -> Number:
     """The value of a formula; not known where one of its inputs is not."""
     missing = [one for one in inputs if isinstance(one, Missing)]
     if not missing:
-        return Known(formula(*(one.value for one in inputs if isinstance(one, Known))), "computed")
+        return Known(float(formula(*(one.value for one in inputs if isinstance(one, Known)))), "computed")
     final = next((one for one in missing if not one.ask), None)
     if final is not None:
         return final
@@ -268,9 +276,11 @@ def completed(inputs: Inputs, gpus_per_node: Known) -> Inputs:
 def _with_size(inputs: Inputs, default: Known) -> Inputs:
     nodes, gpus, each = inputs.nodes, inputs.gpus, inputs.gpus_per_node
     if isinstance(nodes, Known) and isinstance(gpus, Known):
+        if isinstance(each, Known) and nodes.value * each.value == gpus.value:
+            return inputs
         if isinstance(each, Missing) or each.via != "given":
             return replace(inputs, gpus_per_node=Known(gpus.value / nodes.value, "computed", "GPUs ÷ nodes"))
-        if not (nodes.value - 1) * each.value < gpus.value <= nodes.value * each.value:
+        if not (nodes.value - 1) * each.value < gpus.value < nodes.value * each.value:
             raise ValueError(f"{nodes.value:,.0f} nodes with {each.value:g} GPUs are not {gpus.value:,.0f} GPUs")
         return inputs
     if isinstance(each, Missing):
@@ -295,10 +305,8 @@ def _with_interval(inputs: Inputs) -> Inputs:
 
 def _with_days(inputs: Inputs) -> Inputs:
     total, step = inputs.total_steps, inputs.step_seconds
-    if isinstance(inputs.days, Known) or isinstance(total, Missing):
+    if isinstance(inputs.days, Known) or isinstance(total, Missing) or isinstance(step, Missing):
         return inputs
-    if isinstance(step, Missing):
-        return replace(inputs, days=Missing(("--days or --step-seconds",)))
     days = total.value * step.value / DAY
     return replace(inputs, days=replace(total, value=days, note=f"{total.value:,.0f} steps × {step.value:g} s"))
 

@@ -18,9 +18,9 @@ from kube_gaplint.model.workload import Workload
 RATE = Known(
     DEFAULT_RATE,
     "default",
-    "between BLOOM 3.0, Llama 3 3.8 and Meta's RSC-1 6.5, for nodes with 8 GPUs",
+    "BLOOM had 3.0, Llama 3 3.8, RSC-1 6.5, on nodes with 8 GPUs",
 )
-PER_NODE = Known(8.0, "default", "the published failure rates are those of nodes with 8 GPUs")
+PER_NODE = Known(8.0, "default", "as where the failure rates were published")
 
 
 def plan_of(

@@ -14,7 +14,9 @@ LOG_COMMAND = lazy_re.compile(r"##(?=\w*\[)")
 _COMMAND_LINE = lazy_re.compile(r"^((?:\s|\x1b\[[0-9;]*m)*):(?=:)")
 
 # What an encoding without typographic characters is given instead.
-_PLAIN = dict(zip("×–—≥≤→·’“”", ("x", "-", "-", ">=", "<=", "->", "-", "'", '"', '"'), strict=True)) | {"…": "..."}
+_PLAIN = dict(zip("×÷√–—≥≤→·’“”", ("x", "/", "sqrt", "-", "-", ">=", "<=", "->", "-", "'", '"', '"'), strict=True)) | {
+    "…": "..."
+}
 
 
 def visible(text: str, *, ascii_only: bool = False) -> str:

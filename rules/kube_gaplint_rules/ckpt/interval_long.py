@@ -81,6 +81,7 @@ def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
 
     ## Fix safety
     There is no automatic fix: the best interval is about √(2 × time of a save × time between failures of the job).
+    `gaplint plan FILE --save-seconds N --step-seconds N` computes it, with the range around it that is as good.
 
     ## References
     - J. W. Young, CACM 17(9):530, 1974; J. T. Daly, FGCS 22(3):303-312, 2006
@@ -158,6 +159,9 @@ def _gap(
         detail=detail,
         severity=severity,
         related=related if detail in {"never", "share"} else (),
-        fix=Fix("save more often: best is about √(2 × time of a save × time between failures of the job)"),
+        fix=Fix(
+            "save more often: best is about √(2 × time of a save × time between failures of the job), "
+            "as `gaplint plan` computes it"
+        ),
         container=process.container.name,
     )

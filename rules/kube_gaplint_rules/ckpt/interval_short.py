@@ -76,6 +76,7 @@ def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
 
     ## Fix safety
     There is no automatic fix: the best interval is about √(2 × time of a save × time between failures of the job).
+    `gaplint plan FILE --save-seconds N --step-seconds N` computes it, with the range around it that is as good.
 
     ## References
     - J. T. Daly, FGCS 22(3):303-312, 2006
@@ -128,7 +129,10 @@ def _gap(process: TrainingProcess, interval: Set[Quantity], message: str, conseq
         message,
         consequence,
         detail=detail,
-        fix=Fix("save less often: best is about √(2 × time of a save × time between failures of the job)"),
+        fix=Fix(
+            "save less often: best is about √(2 × time of a save × time between failures of the job), "
+            "as `gaplint plan` computes it"
+        ),
         container=process.container.name,
     )
 

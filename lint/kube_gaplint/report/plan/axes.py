@@ -6,7 +6,8 @@ The interval between saves is on a logarithmic axis, the share of time that is l
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from kube_gaplint.model.plan import Curve
 from kube_gaplint.model.scale import duration
@@ -23,8 +24,7 @@ _STEPS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.25, 0.5)
 """Distances between ticks of a share."""
 
 
-@dataclass(frozen=True, slots=True)
-class Axes:
+class Axes(Struct, frozen=True):
     """The part of the curve that is drawn: intervals in seconds from `left` to `right`, shares from 0 to `top`."""
 
     left: float
@@ -81,7 +81,9 @@ def _rounded(top: float) -> float:
 
 def percent(share: float) -> str:
     """`93.4 %`, `0.07 %`; never rounded up to all or down to nothing."""
-    if 0 < share < 0.0001:
+    if share == 0:
+        return "0 %"
+    if share < 0.0001:
         return "<0.01 %"
     if share < 0.01:
         return f"{100 * share:.2f} %"

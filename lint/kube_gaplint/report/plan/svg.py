@@ -1,7 +1,7 @@
 """The checkpoint curve as SVG: what is lost at each interval between saves, the optimum, and today's interval.
 
-The image holds all that it needs: no script, no font, no address. Its colours follow the reader's light or dark mode;
-a page that has a switch of its own overrides the variables `--gc-*` of the class `gaplint-curve`.
+A file holds all that it needs: no script, no font, no address. Its colours follow the reader's light or dark mode. A
+page takes `STYLE` into its own style sheet, and may give the variables `--gc-*` other values.
 """
 
 from __future__ import annotations
@@ -23,45 +23,53 @@ _LETTER = 6.9
 _CLOSE = 190.0
 """Points that are closer than this have their labels below one another."""
 
-_STYLE = """\
+STYLE = """\
 .gaplint-curve{--gc-paper:#ffffff;--gc-ink:#1f2328;--gc-soft:#59636e;--gc-grid:#d9dee4;--gc-line:#0969da;\
---gc-flat:#0969da1f;--gc-good:#1a7f37;--gc-bad:#cf222e;font:12px system-ui,-apple-system,"Segoe UI",sans-serif}
+--gc-flat:#0969da1f;--gc-good:#1a7f37;--gc-fair:#bc7a00;\
+--gc-bad:#cf222e;font:12px system-ui,-apple-system,"Segoe UI",sans-serif;\
+max-width:100%;height:auto}
 @media (prefers-color-scheme:dark){.gaplint-curve{--gc-paper:#0d1117;--gc-ink:#e6edf3;--gc-soft:#9198a1;\
---gc-grid:#30363d;--gc-line:#58a6ff;--gc-flat:#58a6ff26;--gc-good:#3fb950;--gc-bad:#ff7b72}}
+--gc-grid:#30363d;--gc-line:#58a6ff;--gc-flat:#58a6ff26;--gc-good:#3fb950;--gc-fair:#e3b341;--gc-bad:#ff7b72}}
 .gaplint-curve text{fill:var(--gc-soft)}
 .gaplint-curve .gc-title{fill:var(--gc-ink);font-size:14px;font-weight:600}
 .gaplint-curve .gc-label{fill:var(--gc-ink);font-weight:600;paint-order:stroke;stroke:var(--gc-paper);stroke-width:4px;\
 stroke-linejoin:round}
 .gaplint-curve .gc-grid{stroke:var(--gc-grid);stroke-width:1}
+.gaplint-curve .gc-paper{fill:var(--gc-paper)}
 .gaplint-curve .gc-flat{fill:var(--gc-flat)}
 .gaplint-curve .gc-line{fill:none;stroke:var(--gc-line);stroke-width:2.5;stroke-linejoin:round}
 .gaplint-curve .gc-part{fill:none;stroke:var(--gc-soft);stroke-width:1.2;stroke-dasharray:4 4}
 .gaplint-curve .gc-dot{stroke:var(--gc-paper);stroke-width:2}
 .gaplint-curve .gc-best{fill:var(--gc-line)}
 .gaplint-curve .gc-good{fill:var(--gc-good)}
+.gaplint-curve .gc-fair{fill:var(--gc-fair)}
 .gaplint-curve .gc-bad{fill:var(--gc-bad)}"""
 
 
 def checkpoint_curve(plan: Plan, *, inline: bool = True) -> str:
     """The curve of a plan as one `<svg>` element; empty where what it needs is not known.
 
-    `inline`: to stand in a page, without a background of its own. Else it is a whole file.
+    `inline`: for a page, which has `STYLE` in its style sheet and a background of its own. Else it is a whole file.
     """
     curve = plan.curve
     if curve is None:
         return ""
     title = escape(encodable(visible(plan.title or "Time between saves")))
     told = escape(_told(plan, curve))
-    body = "\n".join(_parts(plan, curve, axes_of(curve)))
-    paper = "" if inline else f'<rect width="{WIDTH}" height="{HEIGHT}" fill="var(--gc-paper)"/>\n'
-    return (
+    parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" class="gaplint-curve" viewBox="0 0 {WIDTH} {HEIGHT}" '
-        f'width="{WIDTH}" height="{HEIGHT}" style="max-width:100%;height:auto" role="img" aria-label="{told}">\n'
-        f"<title>{title}</title>\n<style>{_STYLE}</style>\n{paper}"
-        f'<text class="gc-title" x="16" y="24">{title}</text>\n'
-        f'<text x="16" y="42">share of time lost to saving, repeating lost work and starting again</text>\n'
-        f"{body}\n</svg>\n"
-    )
+        f'width="{WIDTH}" height="{HEIGHT}" role="img" aria-label="{told}">',
+        f"<title>{title}</title>",
+    ]
+    if not inline:
+        parts += [f"<style>{STYLE}</style>", f'<rect class="gc-paper" width="{WIDTH}" height="{HEIGHT}"/>']
+    parts += [
+        f'<text class="gc-title" x="16" y="24">{title}</text>',
+        '<text x="16" y="42">share of time lost to saving, repeating lost work and starting again</text>',
+        *_parts(plan, curve, axes_of(curve)),
+        "</svg>\n",
+    ]
+    return "\n".join(parts)
 
 
 def _told(plan: Plan, curve: Curve) -> str:
@@ -144,8 +152,7 @@ def _points(curve: Curve, axes: Axes) -> list[str]:
     parts = []
     if curve.now is not None:
         at, height = _x(curve.now, axes), _y(curve.lost(curve.now), axes)
-        fine = curve.flat[0] <= curve.now <= curve.flat[1]
-        parts.append(_dot(at, height, "gc-good" if fine else "gc-bad"))
+        parts.append(_dot(at, height, f"gc-{curve.verdict}"))
         later = curve.now > curve.best
         if abs(at - x) < _CLOSE:
             shift, below, anchor = (10 if later else -10), y + 38, "start" if later else "end"
