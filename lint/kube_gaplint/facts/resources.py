@@ -12,6 +12,10 @@ PROCESS_BYTES = 2 * 2**30
 WORKER_BYTES = 2**29
 """Host memory of a data-loader worker: a copy of the process, of which it changes some hundred MiB."""
 
+SHARED_MEMORY_PER_GPU = 8
+"""GiB at /dev/shm that are ample for one GPU: NCCL's buffers between the GPUs of a node take tens of MiB, and data
+loaders keep whole batches there."""
+
 COMPUTE_CLASS = "cloud.google.com/compute-class"
 AUTOPILOT_CLASSES = frozenset({"accelerator", "performance", "balanced", "scale-out", "general-purpose", "autopilot",
                                "autopilot-spot"})  # fmt: skip

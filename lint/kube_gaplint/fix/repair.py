@@ -1,12 +1,8 @@
 """Fixes that keep the promise: what they answer is gone, and nothing new is there.
 
 The files are judged again with the edits in them before anything is written. A fix may bring up a finding that has a
-fix of its own; so passes are made until nothing changes. A fix that leaves its gap, or leaves a new finding in the end,
-is dropped, and the passes begin again without it.
-
-Rules keep quiet about what does not matter beside another gap: no timeout acts while nothing enforces it. When that gap
-is mended, such a finding comes to light in its place. It is no new one, one for one and where it is not more severe: an
-object never has more findings, or worse ones, than before.
+fix of its own; so passes are made until nothing changes. A fix that leaves its gap, or leaves in the end a finding that
+was not there before or was less severe, is dropped, and the passes begin again without it.
 """
 
 from __future__ import annotations
@@ -19,7 +15,7 @@ from typing import TypeAlias
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from kube_gaplint.findings import Finding, Severity
+from kube_gaplint.findings import Finding
 from kube_gaplint.fix.files import FileChange
 from kube_gaplint.fix.plan import Dropped, FixPlan, plan
 
@@ -47,12 +43,12 @@ def _object(finding: Finding) -> _Object:
     return finding.place.source.path, subject.kind, subject.namespace, subject.name
 
 
-def _takes_its_place(finding: Finding, mended: list[Severity]) -> bool:
-    """Whether a finding comes to light in the place of one that is mended and as bad, which it then uses up."""
-    as_bad = min((severity for severity in mended if severity >= finding.severity), default=None)
-    if as_bad is not None:
-        mended.remove(as_bad)
-    return as_bad is not None
+def _by_meaning(findings: Iterable[Finding]) -> dict[str, list[Finding]]:
+    """Findings that mean the same, the severest first."""
+    found: dict[str, list[Finding]] = defaultdict(list)
+    for finding in sorted(findings, key=lambda finding: -finding.severity):
+        found[finding.digest].append(finding)
+    return found
 
 
 def _live(findings: Iterable[Finding]) -> list[Finding]:
@@ -147,27 +143,17 @@ class _Repair:
         for key, new in self._added(outcome).items():
             reason = f"it would bring up {new[0].code} ({new[0].message})"
             for finding in guilty[key] or suspects[key]:
-                blamed[finding.fingerprint] = Dropped(finding, reason)
+                blamed.setdefault(finding.fingerprint, Dropped(finding, reason))
         return blamed
 
     def _added(self, outcome: _Outcome) -> dict[_Key, list[Finding]]:
-        """What is found in an object more often than before and in no other one's place, by code and object."""
-        counts = Counter((finding.code, _object(finding)) for finding in self.before)
-        found: dict[_Key, list[Finding]] = defaultdict(list)
-        for finding in outcome.findings:
-            found[finding.code, _object(finding)].append(finding)
-        mended: dict[_Object, list[Severity]] = defaultdict(list)
-        for finding in outcome.fixed:
-            mended[_object(finding)].append(finding.severity)
-        added = {}
-        for key, findings in found.items():
-            more = len(findings) - counts[key]
-            if more <= 0:
-                continue
-            unseen = [finding for finding in findings if finding.fingerprint not in self.known] or findings
-            unseen = [finding for finding in unseen if not _takes_its_place(finding, mended[key[1]])]
-            if unseen:
-                added[key] = unseen
+        """What was not found before, or is more severe than before, by meaning and object."""
+        before = _by_meaning(self.before)
+        added: dict[_Key, list[Finding]] = defaultdict(list)
+        for digest, findings in _by_meaning(outcome.findings).items():
+            for now, earlier in zip_longest(findings, before.get(digest, ())):
+                if now is not None and (earlier is None or now.severity > earlier.severity):
+                    added[digest, _object(now)].append(now)
         return added
 
     @staticmethod

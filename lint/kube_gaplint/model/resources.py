@@ -5,10 +5,11 @@ from __future__ import annotations
 from msgspec import Struct
 
 from kube_gaplint.facts.instances import GPUS_OF_A_BOARD, WHOLE_BY_PRODUCT, devices_of
-from kube_gaplint.facts.resources import AUTOPILOT_CLASSES, COMPUTE_CLASS, CPUS_OF_A_GPU
+from kube_gaplint.facts.resources import AUTOPILOT_CLASSES, COMPUTE_CLASS, CPUS_OF_A_GPU, SHARED_MEMORY_PER_GPU
 from kube_gaplint.model.pod import affinity
 from kube_gaplint.model.profile import Profile
 from kube_gaplint.model.setting import Absent, Origin, Set, Setting, Unknown
+from kube_gaplint.model.units import quantity
 from kube_gaplint.model.workload import Container, Pod, Role, Workload
 
 WORDS = {"memory": "memory", "cpu": "CPU", "ephemeral-storage": "ephemeral storage"}
@@ -153,3 +154,14 @@ def data_workers(workload: Workload, container: Container) -> Set[int] | None:
         if workers.value.isdecimal() and int(workers.value) > 0:
             return Set(int(workers.value), workers.origin)
     return None
+
+
+def shared_memory_room(container: Container) -> int:
+    """GiB that a volume at /dev/shm may take: 8 for each GPU, and at most half of the memory limit, which what is
+    written there counts towards. 0 where the limit is not known."""
+    accelerators, most = container.accelerator_count, container.limits.get("memory")
+    enough = SHARED_MEMORY_PER_GPU * (accelerators.value if isinstance(accelerators, Set) else 1)
+    if most is None or isinstance(most, Absent):
+        return enough
+    room = quantity(most.value) if isinstance(most, Set) else None
+    return 0 if room is None else min(enough, int(room / 2 / 2**30))

@@ -3,6 +3,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kube_gaplint.findings import Fix, Gap, Related, SetKey, Severity
+from kube_gaplint.model.resources import shared_memory_room
 from kube_gaplint.model.setting import Absent, Set
 from kube_gaplint.model.storage import volume_at
 from kube_gaplint.model.units import quantity
@@ -71,7 +72,8 @@ def check(workload: Workload, _context: Context) -> Iterator[Gap]:
     When the node is the job's alone and its memory is known to suffice.
 
     ## Fix safety
-    Setting the medium is safe where a memory limit leaves room for the data.
+    Setting the medium is safe, together with a size: 8 GiB for each GPU and at most half of the memory limit. A size
+    alone is unsafe: a run that writes more fails. A memory limit that is not known leaves the size to you.
 
     ## References
     - https://kubernetes.io/docs/concepts/storage/volumes/#emptydir
@@ -92,7 +94,7 @@ def _shape(container: Container, volume: Volume) -> Iterator[Gap]:
             "the emptyDir at /dev/shm has no medium Memory: it is a folder on the node's disk",
             "shared memory is as slow as the disk, and a full disk evicts the pod",
             detail="medium",
-            fix=Fix("set medium: Memory", (SetKey(volume.origin, ("emptyDir", "medium"), "Memory"),), safe=True),
+            fix=_in_memory(container, volume),
             container=container.name,
         )
     elif volume.kind == "memory":
@@ -105,7 +107,7 @@ def _shape(container: Container, volume: Volume) -> Iterator[Gap]:
                 f"the emptyDir at /dev/shm has no sizeLimit: it grows up to {bound}",
                 detail="unbounded",
                 severity=Severity.INFO,
-                fix=Fix("set a sizeLimit below the memory limit"),
+                fix=_bounded(container, volume),
                 container=container.name,
             )
         elif isinstance(size, Set) and isinstance(limit, Set):
@@ -121,3 +123,20 @@ def _shape(container: Container, volume: Volume) -> Iterator[Gap]:
                     fix=Fix("lower the sizeLimit, or raise the memory limit"),
                     container=container.name,
                 )
+
+
+def _in_memory(container: Container, volume: Volume) -> Fix:
+    """Memory without a sizeLimit would be a gap again."""
+    medium = SetKey(volume.origin, ("emptyDir", "medium"), "Memory")
+    if not isinstance(volume.size_limit, Absent):
+        return Fix("set medium: Memory", (medium,), safe=True)
+    bound = _bounded(container, volume).changes
+    return Fix("set medium: Memory and a sizeLimit", (medium, *bound) if bound else (), safe=True)
+
+
+def _bounded(container: Container, volume: Volume) -> Fix:
+    gigabytes = shared_memory_room(container)
+    if gigabytes < 1:
+        return Fix("set a sizeLimit below the memory limit")
+    size = f"{gigabytes}Gi"
+    return Fix(f"set sizeLimit: {size}", (SetKey(volume.origin, ("emptyDir", "sizeLimit"), size),))

@@ -4,14 +4,11 @@ from collections.abc import Iterator
 from itertools import count
 
 from kube_gaplint.findings import AppendItem, Change, Fix, Gap, SetKey, Severity
-from kube_gaplint.model.resources import data_workers
+from kube_gaplint.model.resources import data_workers, shared_memory_room
 from kube_gaplint.model.setting import Absent, Set, Unknown
 from kube_gaplint.model.storage import volume_at
-from kube_gaplint.model.units import quantity
 from kube_gaplint.model.workload import Container, Role, Workload
 from kube_gaplint.rule import Context, rule
-
-_GIGABYTES_PER_GPU = 8
 
 
 @rule(
@@ -101,7 +98,7 @@ def check(workload: Workload, _context: Context) -> Iterator[Gap]:
 
 def _fix(role: Role, container: Container) -> Fix:
     title = "mount an emptyDir with medium Memory and a sizeLimit at /dev/shm"
-    gigabytes = _room(container)
+    gigabytes = shared_memory_room(container)
     pod = role.pod
     if gigabytes < 1 or pod.origin.node is None or container.origin.node is None:
         return Fix(title)
@@ -122,16 +119,6 @@ def _fix(role: Role, container: Container) -> Fix:
 def _names() -> Iterator[str]:
     yield "dshm"
     yield from (f"dshm-{number}" for number in count(2))
-
-
-def _room(container: Container) -> int:
-    """GiB that the volume may take; 0 where the memory limit is not known."""
-    accelerators, limit = container.accelerator_count, container.limits.get("memory")
-    most = _GIGABYTES_PER_GPU * (accelerators.value if isinstance(accelerators, Set) else 1)
-    if limit is None or isinstance(limit, Absent):
-        return most
-    room = quantity(limit.value) if isinstance(limit, Set) else None
-    return 0 if room is None else min(most, int(room / 2 / 2**30))
 
 
 def _needs_memory(workload: Workload, container: Container) -> str:

@@ -105,8 +105,6 @@ def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
         return
     if Pace.of(process, context.profile).smoke:
         return
-    if process.launched_bare and not handling_by_default(process) and isinstance(switch(process, ASYNC).value, Absent):
-        return  # nothing surely ends a hang at any timeout: that is NCCL001's
     timeout = process.settings.timeout
     limit = process.workload.deadline_seconds
     seconds = timeout.value if isinstance(timeout, Set) else SHORTEST_DEFAULT
@@ -124,6 +122,12 @@ def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
         yield _gap(process, process.origin, None, Severity.INFO)
 
 
+def _ends_hangs(process: TrainingProcess) -> bool:
+    """Whether a timeout is enforced; where nothing surely does it, that is NCCL001's."""
+    by_default = not process.launched_bare or bool(handling_by_default(process))
+    return by_default or not isinstance(switch(process, ASYNC).value, Absent)
+
+
 def _gap(process: TrainingProcess, origin: Origin, seconds: float | None, severity: Severity) -> Gap:
     who = process.framework.title if process.framework else "the program"
     how = process.framework.timeout_option if process.framework else PLAIN_TIMEOUT
@@ -133,7 +137,7 @@ def _gap(process: TrainingProcess, origin: Origin, seconds: float | None, severi
         message = f"{who} does not set the process-group timeout"
     else:
         message = f"{who} leaves the process-group timeout at its default of {duration(seconds)}"
-    cost = idle_cost(process.workload, seconds) if seconds else ""
+    cost = idle_cost(process.workload, seconds) if seconds and _ends_hangs(process) else ""
     consequence = (
         f"each hang idles {size(process.workload)} for {duration(seconds)}: {cost}" if cost and seconds else ""
     )

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 from kube_gaplint.facts.retry import FEW
 from kube_gaplint.findings import Fix, Gap, Severity
-from kube_gaplint.model.budget import KEEPERS, OUTER_OWNERS, endless_layer, failure_layers
+from kube_gaplint.model.budget import KEEPERS, OUTER_OWNERS, failure_layers
 from kube_gaplint.model.retry import tells_errors_apart
 from kube_gaplint.model.scale import size
-from kube_gaplint.model.setting import Absent, Set
+from kube_gaplint.model.setting import Set
 from kube_gaplint.model.workload import UNBOUNDED, RestartLayer, Workload
 from kube_gaplint.rule import Context, rule
 
@@ -27,14 +27,14 @@ _REMEDIES = {
     severity=Severity.INFO,
     evidence=("acme-llm-datacenter", "marin-4339"),
 )
-def check(workload: Workload, context: Context) -> Iterator[Gap]:
+def check(workload: Workload, _context: Context) -> Iterator[Gap]:
     """All retries are open to every failure: an error of the program is tried as often as the loss of a node.
 
     ## What it flags
     A training job whose controller retries more than three times, and nothing of it tells faults of the infrastructure
     from errors of the program: no podFailurePolicy with exit codes or for disruptions, no rule of a JobSet's
-    failurePolicy, no restartPolicy ExitCode, no policy of Volcano for an exit code. Retries without any bound are a gap
-    of their own (RETRY006).
+    failurePolicy, no restartPolicy ExitCode, no policy of Volcano for an exit code. That retries have no bound is a gap
+    of its own (RETRY006).
 
     ## Why it hurts
     In six months of LLM jobs in the Acme datacenter many failures came early in a job, while those of the
@@ -103,8 +103,6 @@ def check(workload: Workload, context: Context) -> Iterator[Gap]:
         return
     if any(layer.owner in OUTER_OWNERS for layer in workload.restarts):
         return  # an AppWrapper and an Argo Workflow have rules for exit codes of their own
-    if isinstance(workload.deadline_seconds, Absent) and endless_layer(workload, context.profile) is not None:
-        return
     layer = _many(workload)
     if layer is None or not isinstance(layer.budget, Set):
         return

@@ -1,19 +1,21 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator
 
-from kube_gaplint.findings import Fix, Gap, Related, ReplaceValue, Severity
+from kube_gaplint.findings import Change, Fix, Gap, Related, ReplaceValue, Severity
 from kube_gaplint.model.budget import failure_layers, failures_over_the_run
 from kube_gaplint.model.retry import disruptions_are_ignored
 from kube_gaplint.model.scale import duration, node_count
-from kube_gaplint.model.setting import Set
+from kube_gaplint.model.setting import Origin, Set
 from kube_gaplint.model.workload import RestartLayer, Workload
 from kube_gaplint.rule import Context, rule
 
 ENOUGH_WITH_RULE = 10
 """With disruptions left uncounted, a budget of this size stands for faults of the job itself."""
 DAY = 86_400.0
+_ARRAY = re.compile(r"(.*?)(\d+)-\d+%1")
 
 
 @rule(
@@ -113,7 +115,7 @@ def check(workload: Workload, context: Context) -> Iterator[Gap]:
     origin = budget.origin if layer is None or not isinstance(layer.budget, Set) else layer.budget.origin
     proposed = math.ceil(2 * expected)
     rate = context.profile.failures_per_1000_node_days
-    changes = (ReplaceValue(origin, str(proposed)),) if layer is not None and origin.written else ()
+    changes = _changes(origin, proposed) if layer is not None and origin.written else ()
     yield Gap(
         origin,
         f"{_restarts(budget.value)}, but {nodes:,} nodes × {days.value:g} days × {rate:g} per 1,000 node-days make "
@@ -124,6 +126,15 @@ def check(workload: Workload, context: Context) -> Iterator[Gap]:
         related=() if days.origin.via == "default" else (Related(days.origin, "the length of the run"),),
         fix=Fix(f"allow about twice as many restarts as failures are expected: {proposed}", changes),
     )
+
+
+def _changes(origin: Origin, proposed: int) -> tuple[Change, ...]:
+    """Another number where a number is written, or a job array of so many more elements than one."""
+    text = origin.place.text
+    array = _ARRAY.fullmatch(text)
+    if array is not None:
+        return (ReplaceValue(origin, f"{array[1]}{array[2]}-{int(array[2]) + proposed}%1"),)
+    return (ReplaceValue(origin, str(proposed)),) if text.strip("\"'").isdecimal() else ()
 
 
 def _restarts(number: int) -> str:

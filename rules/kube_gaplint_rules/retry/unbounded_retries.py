@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kube_gaplint.findings import Change, Fix, Gap, SetKey, Severity
+from kube_gaplint.findings import Change, Fix, Gap, ReplaceValue, SetKey, Severity
 from kube_gaplint.model.budget import endless_layer, proposed_budget
 from kube_gaplint.model.retry import ends_for_errors
 from kube_gaplint.model.scale import held
@@ -123,6 +123,9 @@ def _message(layer: RestartLayer, number: int) -> str:
 
 
 def _changes(workload: Workload, layer: RestartLayer, number: int) -> tuple[Change, ...]:
+    assert isinstance(layer.budget, Set)
+    if layer.budget.origin.place.text.strip("\"'") == str(layer.budget.value):
+        return (ReplaceValue(layer.budget.origin, str(number)),)
     if layer.owner != "training operator":
         return ()
     whole = Origin(workload.origin.place, node=workload.origin.node)

@@ -110,9 +110,9 @@ def _asked_for(batch: Batch, asked: Directive) -> Gap:
     start = "--requeue covers lost nodes and preemption alone"
     if batch.conf is None or isinstance(batch.conf.get("requeueexit"), Unknown):
         message = f"{start}; whether a crash counts is up to RequeueExit, which is not in the given paths"
-        return Gap(Origin(asked.place), message, detail="requeue", severity=Severity.INFO)
+        return Gap(Origin(asked.place), message, detail="crash", severity=Severity.INFO)
     related = (Related(batch.conf.origin, "slurm.conf without RequeueExit"),)
-    return Gap(Origin(asked.place), f"{start}: slurm.conf has no RequeueExit", detail="requeue", related=related)
+    return Gap(Origin(asked.place), f"{start}: slurm.conf has no RequeueExit", detail="crash", related=related)
 
 
 def _nothing(batch: Batch, context: Context) -> Gap:
@@ -123,6 +123,6 @@ def _nothing(batch: Batch, context: Context) -> Gap:
     return Gap(
         Origin(batch.header),
         f"nothing starts {length} again after a crash: no array, dependency chain or resubmission",
-        detail="nothing",
+        detail="crash",
         severity=Severity.WARNING if long and context.profile.slurm_requeue is not True else Severity.INFO,
     )
