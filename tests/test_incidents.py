@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import re
-
 import jsonschema
 import pytest
 
-from kube_gaplint import incidents
+from kube_gaplint import incidents, registry
 
 ALL = incidents.all_incidents()
 IDS = [found.id for found in ALL]
@@ -76,14 +74,23 @@ def test_the_library_is_whole() -> None:
 
 def test_documents() -> None:
     documents = incidents.documents()
+    jsonschema.Draft202012Validator(incidents.document_schema()).validate(incidents.document_data())
     assert incidents.document("daly-2006") == documents["daly-2006"]
     assert incidents.document("none") is None
-    for document in documents.values():
-        assert re.fullmatch(r"[a-z0-9-]+", document.id)
-        assert re.fullmatch(r"https://\S+", document.address)
-        assert document.title
-        assert not document.says or document.says.endswith(".")
+    assert not [document.id for document in documents.values() if document.says and not document.says.endswith(".")]
+    assert len({document.address for document in documents.values()}) == len(documents)
     assert not set(documents) & set(IDS)
+
+
+def test_every_document_is_cited() -> None:
+    cited = {identifier for row in registry.rules() if row.module for identifier in registry.load(row.code).sources}
+    assert cited == set(incidents.documents())
+
+
+def test_rules_of_incidents_exist() -> None:
+    codes = {row.code for row in registry.rules()}
+    for found in ALL:
+        assert set(found.rules) <= codes, found.id
 
 
 def test_vocabularies() -> None:

@@ -64,6 +64,24 @@ def test_evidence_resolves(code: str) -> None:
     assert rule.evidence or rule.sources
     for identifier in rule.evidence:
         assert incidents.incident(identifier) is not None, identifier
+    for identifier in rule.sources:
+        assert incidents.document(identifier) is not None, identifier
+
+
+@pytest.mark.parametrize("code", RULES)
+def test_direct_evidence_shows_the_rule(code: str) -> None:
+    """A rule that claims direct evidence is named by an incident of its own, as what would have found it."""
+    rule = registry.load(code)
+    if rule.evidence_kind == "direct":
+        shown = [found.id for found in incidents.for_rule(code) if found.id in rule.evidence]
+        assert shown, f"no incident among {rule.evidence} names {code}"
+
+
+@pytest.mark.parametrize("code", RULES)
+def test_indirect_evidence_is_said_on_the_page(code: str) -> None:
+    rule = registry.load(code)
+    if rule.evidence_kind in ("derived", "thin"):
+        assert rule.evidence_kind in page(code).split("## Why it hurts")[1].split("## Bad")[0]
 
 
 @pytest.mark.parametrize("code", RULES)

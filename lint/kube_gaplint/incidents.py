@@ -126,9 +126,7 @@ def for_rule(code: str, pack: str = BUILTIN_PACK) -> tuple[Incident, ...]:
 @cache
 def documents(pack: str = BUILTIN_PACK) -> dict[str, Document]:
     """The documents that rules cite, by id."""
-    text = (resources.files(pack) / "sources.yaml").read_text(encoding="utf-8")
-    rows = _plain_text(f"{pack}/sources.yaml", text)
-    return {row["id"]: Document(**row) for row in rows}
+    return {row["id"]: Document(**row) for row in document_data(pack)}
 
 
 def document(identifier: str, pack: str = BUILTIN_PACK) -> Document | None:
@@ -142,11 +140,26 @@ def data(identifier: str, pack: str = BUILTIN_PACK) -> Any:
     return _plain_text(f"{pack}/incidents/{identifier}.yaml", path.read_text(encoding="utf-8"))
 
 
+def document_data(pack: str = BUILTIN_PACK) -> Any:
+    """The file of documents as plain data, to be checked against the schema."""
+    text = (resources.files(pack) / "sources.yaml").read_text(encoding="utf-8")
+    return _plain_text(f"{pack}/sources.yaml", text)
+
+
 def schema(pack: str = BUILTIN_PACK) -> Any:
     """The JSON schema of incident files."""
+    return _json(pack, "incidents.schema.json")
+
+
+def document_schema(pack: str = BUILTIN_PACK) -> Any:
+    """The JSON schema of `sources.yaml`."""
+    return _json(pack, "sources.schema.json")
+
+
+def _json(pack: str, name: str) -> Any:
     import json
 
-    return json.loads((resources.files(pack) / "incidents.schema.json").read_text(encoding="utf-8"))
+    return json.loads((resources.files(pack) / name).read_text(encoding="utf-8"))
 
 
 @cache

@@ -23,6 +23,7 @@ SHORT_RUN_STEPS = 5_000
     view=TrainingProcess,
     severity=Severity.WARNING,
     evidence=("meta-llama3-405b", "IL-0125", "glm-130b", "meta-rsc-reliability", "goodfire-677"),
+    sources=("young-1974", "daly-2006"),
 )
 def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
     """Checkpoints are so far apart that one failure throws away more than it should.

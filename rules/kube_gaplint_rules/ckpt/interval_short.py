@@ -20,8 +20,8 @@ FEWEST_STEPS = 10
     view=TrainingProcess,
     severity=Severity.WARNING,
     evidence=("IL-0125",),
-    sources=("young-1974", "daly-2006"),
     evidence_kind="facts",
+    sources=("young-1974", "daly-2006", "checkpoint-availability"),
 )
 def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
     """Checkpoints follow so closely that the run spends its time saving.

@@ -16,7 +16,7 @@ from kube_gaplint.rule import Context, rule
     name="no-checkpoint",
     view=TrainingProcess,
     severity=Severity.WARNING,
-    evidence=("IL-0125", "glm-130b"),
+    evidence=("nothing-saved", "IL-0125", "glm-130b"),
 )
 def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
     """The training saves nothing, so that every failure costs everything since the start.
@@ -29,7 +29,9 @@ def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
 
     ## Why it hurts
     BLOOM lost a GPU about once a week, GLM-130B ten nodes in its first weeks. Both went on because there was a
-    checkpoint to go on from.
+    checkpoint to go on from. Where nothing is saved, nothing is left: after 24 hours of training a process was
+    killed, and there was no model (fast-bert, issue 203); elsewhere all of 101 finished epochs were gone with their
+    server (CodefyUI, issue 203).
 
     ## Bad
     ```yaml
@@ -73,6 +75,7 @@ def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
 
     ## References
     - https://github.com/bigscience-workshop/bigscience/blob/master/train/tr11-176B-ml/chronicles.md
+    - https://github.com/appvision-ai/fast-bert/issues/203
     """
     if not process.workload.trains or Pace.of(process, context.profile).smoke:
         return

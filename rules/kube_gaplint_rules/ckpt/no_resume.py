@@ -16,6 +16,7 @@ from kube_gaplint.rule import Context, rule
     view=TrainingProcess,
     severity=Severity.WARNING,
     evidence=("everyvoice-183", "neuronx-29", "mpt-7b"),
+    sources=("ray-restart",),
 )
 def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
     """Checkpoints are written, and a restart does not read them.

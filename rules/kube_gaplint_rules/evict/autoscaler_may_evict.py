@@ -16,6 +16,7 @@ from kube_gaplint.rule import Context, rule
     view=Workload,
     severity=Severity.WARNING,
     evidence=("cluster-autoscaler-jobs",),
+    sources=("cluster-autoscaler-faq",),
 )
 def check(workload: Workload, _context: Context) -> Iterator[Gap]:
     """The cluster autoscaler may drain the nodes of a running job.

@@ -15,6 +15,7 @@ from kube_gaplint.rule import Context, rule
     view=Workload,
     severity=Severity.WARNING,
     evidence=("karpenter-consolidation",),
+    sources=("karpenter-disruption",),
 )
 def check(workload: Workload, _context: Context) -> Iterator[Gap]:
     """Karpenter may take the nodes of a running job.

@@ -18,6 +18,7 @@ from kube_gaplint.rule import Context, rule
     severity=Severity.INFO,
     evidence=("gke-drain-1h",),
     tier="later",
+    sources=("trainer-pdb",),
 )
 def check(workload: Workload, _context: Context) -> Iterator[Gap]:
     """A PodDisruptionBudget is all that keeps a training gang in place, and it only delays.

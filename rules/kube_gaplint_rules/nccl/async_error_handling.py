@@ -24,6 +24,12 @@ from kube_gaplint.rule import Context, rule
     view=TrainingProcess,
     severity=Severity.ERROR,
     evidence=("IL-0125", "pytorch-97191"),
+    sources=(
+        "pytorch-process-group-nccl",
+        "pytorch-elastic-agent",
+        "pytorch-async-error-rename",
+        "pytorch-async-error-rfc",
+    ),
 )
 def check(process: TrainingProcess, _context: Context) -> Iterator[Gap]:
     """NCCL's asynchronous error handling is off: when one rank dies, the others wait for it for ever.

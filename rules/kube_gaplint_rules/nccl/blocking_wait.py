@@ -15,8 +15,8 @@ from kube_gaplint.rule import Context, rule
     view=TrainingProcess,
     severity=Severity.ERROR,
     evidence=("IL-0125",),
-    sources=("torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp, 2.2.2 and 2.6.0 to 2.14.1",),
     evidence_kind="facts",
+    sources=("pytorch-process-group-nccl", "pytorch-blocking-wait", "pytorch-async-error-rfc"),
 )
 def check(process: TrainingProcess, _context: Context) -> Iterator[Gap]:
     """Blocking wait is on: torch gives up its own means against hangs, and every collective stops the host.

@@ -17,8 +17,8 @@ DEBUG, SUBSYSTEMS, TORCH_DEBUG = "NCCL_DEBUG", "NCCL_DEBUG_SUBSYS", "TORCH_DISTR
     view=TrainingProcess,
     severity=Severity.INFO,
     evidence=("IL-0125",),
-    sources=("NCCL's user guide, section Debugging", "torch/csrc/distributed/c10d/debug.cpp, ProcessGroupWrapper.cpp"),
     evidence_kind="facts",
+    sources=("nccl-env", "nccl-cumem"),
 )
 def check(process: TrainingProcess, _context: Context) -> Iterator[Gap]:
     """Debugging output of every collective is left on in a multi-node run: it slows the run and buries the error.

@@ -22,6 +22,7 @@ WITHIN_A_NODE = {
     view=TrainingProcess,
     severity=Severity.WARNING,
     evidence=("nccl-ib-disable-roce", "memlock-nonroot"),
+    sources=("nccl-env",),
 )
 def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
     """A fast transport is switched off on machines that have it: the job pays for hardware that it does not use.

@@ -25,6 +25,7 @@ FILE = "nccl_trace_rank_"
     view=TrainingProcess,
     severity=Severity.INFO,
     evidence=("meta-llama3-405b",),
+    sources=("pytorch-flight-recorder", "flight-recorder-lost"),
 )
 def check(process: TrainingProcess, _context: Context) -> Iterator[Gap]:
     """torch's flight recorder is off or writes where its dump is lost: after a hang nothing tells who was missing.

@@ -23,6 +23,7 @@ COMMON_RELEASE = (2, 14)
     view=TrainingProcess,
     severity=Severity.WARNING,
     evidence=("IL-0128", "nccl-error-12"),
+    sources=("nccl-net-ib", "nccl-env", "nccl-ib-timeout-infinite", "nccl-ib-lowered"),
 )
 def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
     """The InfiniBand/RoCE timeout is at NCCL's default or below: a link that is away for seconds ends the run.

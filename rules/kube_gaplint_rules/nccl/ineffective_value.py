@@ -19,12 +19,8 @@ LONG_TIMEOUT = "22"
     name="ineffective-value",
     view=Workload,
     severity=Severity.WARNING,
-    sources=(
-        "NCCL's src/misc/param.cc (strtoll), src/graph/paths.cc (ncclGetLevel), src/debug.cc, src/enqueue.cc",
-        "torch/csrc/distributed/c10d/Utils.hpp (getCvarInt, getCvarBool), debug.cpp",
-        "facts/variables.tsv, row by row",
-    ),
     evidence_kind="facts",
+    sources=("nccl-param", "nccl-source", "pytorch-cvar"),
 )
 def check(workload: Workload, _context: Context) -> Iterator[Gap]:
     """A variable has a value that its reader takes for something else, up to the opposite of what is written.

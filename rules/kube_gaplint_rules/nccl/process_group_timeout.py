@@ -25,6 +25,7 @@ MANY_TIMES = 6
     severity=Severity.WARNING,
     evidence=("IL-0128",),
     tier="later",
+    sources=("pytorch-constants", "axolotl-ddp-timeout", "deepspeed-save-timeout"),
 )
 def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
     """A multi-node job leaves the collective timeout at its default, so nobody chose how long a hang may last.

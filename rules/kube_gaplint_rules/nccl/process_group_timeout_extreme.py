@@ -19,6 +19,7 @@ SHORT = 60.0
     view=TrainingProcess,
     severity=Severity.WARNING,
     evidence=("bloom-eval-deadlock", "unicron"),
+    sources=("pytorch-constants", "composer-timeout"),
 )
 def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
     """The collective timeout is hours long or switched off, or so short that a flapping link ends the run.

@@ -29,12 +29,8 @@ NEAR = 2
     name="unknown-variable",
     view=Workload,
     severity=Severity.WARNING,
-    sources=(
-        "NCCL's source, tags v2.3.5-5 to v2.30.7-1",
-        "torch's wheels 1.7.1 to 2.14.1",
-        "facts/variables.tsv, row by row",
-    ),
     evidence_kind="facts",
+    sources=("nccl-source", "nccl-env", "pytorch-process-group-nccl", "invented-timeout"),
 )
 def check(workload: Workload, _context: Context) -> Iterator[Gap]:
     """A variable that looks like NCCL's or torch's is read by no release: it is misspelt, or made up.

@@ -24,8 +24,8 @@ COMMON_HEARTBEAT = 480
     view=TrainingProcess,
     severity=Severity.ERROR,
     evidence=("pytorch-97191",),
-    sources=("libtorch_cuda.so of 2.2.2, 2.6.0 and 2.9.1; pytorch pull requests 115577, 116267, 133028",),
     evidence_kind="facts",
+    sources=("pytorch-process-group-nccl", "pytorch-heartbeat", "pytorch-monitor-kills", "llamafactory-heartbeat"),
 )
 def check(process: TrainingProcess, _context: Context) -> Iterator[Gap]:
     """Nobody watches torch's watchdog thread any more, or its heartbeat is set to a time that cannot work.

@@ -20,6 +20,7 @@ _LIBRARIES = {"NCCL_SOCKET_IFNAME": "NCCL", "GLOO_SOCKET_IFNAME": "Gloo"}
     view=Workload,
     severity=Severity.WARNING,
     evidence=("IL-0116", "ifname-mistakes"),
+    sources=("nccl-env", "gloo-ifname"),
 )
 def check(workload: Workload, _context: Context) -> Iterator[Gap]:
     """NCCL or Gloo is told to use a network card of the host, which the pod does not have.

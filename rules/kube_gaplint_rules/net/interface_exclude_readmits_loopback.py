@@ -20,6 +20,7 @@ _NAME = "NCCL_SOCKET_IFNAME"
     view=Workload,
     severity=Severity.WARNING,
     evidence=("ifname-mistakes",),
+    sources=("nccl-env", "horovod-ifname"),
 )
 def check(workload: Workload, _context: Context) -> Iterator[Gap]:
     """An exclusion list of network interfaces lets NCCL choose the loopback interface.

@@ -18,6 +18,7 @@ LONG_WAIT = 3600.0
     view=DriverUpgrade,
     severity=Severity.WARNING,
     evidence=("gpu-operator-upgrade",),
+    sources=("gpu-operator-driver-upgrades",),
 )
 def check(upgrade: DriverUpgrade, _context: Context) -> Iterator[Gap]:
     """An operator upgrades the kernel driver of GPU nodes by itself and deletes the pods that are in its way.

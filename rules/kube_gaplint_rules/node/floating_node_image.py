@@ -14,6 +14,7 @@ from kube_gaplint.rule import Context, rule
     view=NodePool,
     severity=Severity.WARNING,
     evidence=("karpenter-ami-drift", "eks-ami-1697"),
+    sources=("karpenter-nodeclasses",),
 )
 def check(pool: NodePool, _context: Context) -> Iterator[Gap]:
     """GPU nodes take whatever machine image is newest, so an image release replaces or changes nodes under a run.

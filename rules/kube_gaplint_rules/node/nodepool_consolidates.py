@@ -17,6 +17,7 @@ HARMLESS = frozenset({"WhenEmpty", "Never"})
     view=NodePool,
     severity=Severity.WARNING,
     evidence=("karpenter-consolidation",),
+    sources=("karpenter-disruption",),
 )
 def check(pool: NodePool, _context: Context) -> Iterator[Gap]:
     """The autoscaler takes GPU nodes away that look underused or costly, and evicts the training pods on them.

@@ -16,6 +16,7 @@ from kube_gaplint.rule import Context, rule
     view=NodePool,
     severity=Severity.WARNING,
     evidence=("karpenter-expiry",),
+    sources=("karpenter-disruption",),
 )
 def check(pool: NodePool, _context: Context) -> Iterator[Gap]:
     """GPU nodes have an age limit, and a node that reaches it is drained with the training on it.

@@ -16,6 +16,7 @@ UPGRADES_BY_DEFAULT = frozenset({"ubuntu", "debian"})
     view=NodeBootstrap,
     severity=Severity.ERROR,
     evidence=("IL-0198", "openai-2025-06-os-update", "unattended-nvidia"),
+    sources=("cloud-init", "ubuntu-unattended-upgrades", "kops"),
 )
 def check(bootstrap: NodeBootstrap, _context: Context) -> Iterator[Gap]:
     """The operating system of GPU nodes upgrades itself while jobs run on it.

@@ -21,8 +21,8 @@ _LIMIT = "spec.runPolicy.backoffLimit"
     name="exit-code-policy-mismatch",
     view=Workload,
     severity=Severity.WARNING,
-    sources=("training-operator-v1", "training-operator-webhook"),
     evidence_kind="facts",
+    sources=("training-operator-v1", "training-operator-webhook", "kubeflow-exit-code-1", "kubeflow-exit-code-2"),
 )
 def check(workload: Workload, _context: Context) -> Iterator[Gap]:
     """restartPolicy ExitCode waits for exit codes that the program never gives, or that the operator never reads.

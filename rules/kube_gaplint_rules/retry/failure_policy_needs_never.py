@@ -16,6 +16,7 @@ from kube_gaplint.rule import Context, rule
     view=Workload,
     severity=Severity.ERROR,
     evidence=("k8s-podfailurepolicy-never",),
+    sources=("kubernetes-job",),
 )
 def check(workload: Workload, context: Context) -> Iterator[Gap]:
     """The API server rejects a Job that has a podFailurePolicy and a restartPolicy other than Never.

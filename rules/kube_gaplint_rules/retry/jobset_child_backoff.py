@@ -18,6 +18,7 @@ from kube_gaplint.rule import Context, rule
     view=Workload,
     severity=Severity.WARNING,
     evidence=("flyte-7947",),
+    sources=("jobset-webhook",),
 )
 def check(workload: Workload, _context: Context) -> Iterator[Gap]:
     """Child Jobs of a JobSet retry single pods before the set restarts, while the other pods wait for them.

@@ -43,6 +43,7 @@ _REMEDIES = {
         "meta-llama3-405b", "opt-175b", "acme-llm-datacenter", "vllm-608", "marin-7652", "megatron-bridge-4480",
         "glm-130b", "unicron", "tangle-358",
     ),
+    sources=("pytorch-torchrun", "jobset-api"),
 )  # fmt: skip
 def check(workload: Workload, context: Context) -> Iterator[Gap]:
     """Nothing starts the job again: one failed pod ends the whole run until a person notices.

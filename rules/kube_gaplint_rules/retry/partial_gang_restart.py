@@ -18,6 +18,7 @@ from kube_gaplint.rule import Context, rule
     view=Workload,
     severity=Severity.WARNING,
     evidence=("kubeflow-2000", "kubeflow-1478", "k8s-podfailurepolicy-never"),
+    sources=("pytorch-static-rendezvous", "pytorch-scale-down", "pytorch-elastic-hang"),
 )
 def check(workload: Workload, _context: Context) -> Iterator[Gap]:
     """Pods of a fixed-size gang restart one by one, and a lone rank that comes back cannot join the others.

@@ -17,6 +17,7 @@ from kube_gaplint.rule import Context, rule
     view=Workload,
     severity=Severity.WARNING,
     evidence=("kubeflow-1589", "marin-4339"),
+    sources=("kubeflow-exit-code-2",),
 )
 def check(workload: Workload, context: Context) -> Iterator[Gap]:
     """Retries have no bound, so that a job which always fails restarts for ever and holds its GPUs.

@@ -21,6 +21,7 @@ _LEAST = "spec.elasticPolicy.minReplicas"
     view=Workload,
     severity=Severity.WARNING,
     evidence=("gang-deadlock",),
+    sources=("kueue",),
 )
 def check(workload: Workload, _context: Context) -> Iterator[Gap]:
     """Nothing starts the pods of a training job all together or not at all.

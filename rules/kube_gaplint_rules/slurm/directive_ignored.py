@@ -18,8 +18,8 @@ HARMLESS = frozenset(
     name="directive-ignored",
     view=Batch,
     severity=Severity.ERROR,
-    sources=("k8s.md B5",),
     evidence_kind="facts",
+    sources=("slurm-sbatch", "slurm-srun"),
 )
 def check(batch: Batch, _context: Context) -> Iterator[Gap]:
     """An #SBATCH line has no effect, so the job runs without what it asks for.

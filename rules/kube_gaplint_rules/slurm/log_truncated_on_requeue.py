@@ -13,8 +13,8 @@ from kube_gaplint.rule import Context, rule
     name="log-truncated-on-requeue",
     view=Batch,
     severity=Severity.WARNING,
-    sources=("k8s.md B4", "k8s.md B5"),
     evidence_kind="facts",
+    sources=("slurm-sbatch", "slurm-conf"),
 )
 def check(batch: Batch, _context: Context) -> Iterator[Gap]:
     """A requeued job overwrites its log, and with it the evidence of the failure.

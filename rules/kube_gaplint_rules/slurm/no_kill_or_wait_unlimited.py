@@ -15,8 +15,8 @@ from kube_gaplint.rule import Context, rule
     view=Batch,
     severity=Severity.ERROR,
     evidence=("IL-0125",),
-    sources=("k8s.md B5",),
     evidence_kind="facts",
+    sources=("slurm-srun",),
 )
 def check(batch: Batch, _context: Context) -> Iterator[Gap]:
     """The script asks Slurm to keep a step alive that has lost a rank or a node.

@@ -21,6 +21,7 @@ LONG = 8 * 3600.0
     view=Batch,
     severity=Severity.WARNING,
     evidence=("IL-0125", "bigscience-13b-shm-bad-node"),
+    sources=("slurm-sbatch", "hyperpod"),
 )
 def check(batch: Batch, context: Context) -> Iterator[Gap]:
     """Nothing starts the job again after a crash, so the nodes are lost until a person looks.

@@ -19,6 +19,7 @@ MOST_AT_ONCE = 0.2
     severity=Severity.WARNING,
     evidence=("slinky-eviction",),
     tier="later",
+    sources=("slinky", "soperator"),
 )
 def check(nodes: SlurmNodeSet, _context: Context) -> Iterator[Gap]:
     """A change of the node set replaces slurmd pods under the jobs that run in them.

@@ -26,8 +26,8 @@ OFF = frozenset({"0", "no", "false"})
     view=SlurmConf,
     severity=Severity.WARNING,
     evidence=("IL-0125", "IL-0025"),
-    sources=("k8s.md B",),
     evidence_kind="facts",
+    sources=("slurm-conf", "soperator", "sunk"),
 )
 def check(conf: SlurmConf, context: Context) -> Iterator[Gap]:
     """The cluster's slurm.conf keeps bad nodes in service, or leaves jobs hanging on them.

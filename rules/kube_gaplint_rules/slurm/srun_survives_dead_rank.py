@@ -22,6 +22,7 @@ FEW_GPUS = 4
     view=Batch,
     severity=Severity.WARNING,
     evidence=("IL-0125",),
+    sources=("slurm-srun",),
 )
 def check(batch: Batch, context: Context) -> Iterator[Gap]:
     """srun keeps the step alive when a rank dies, so a crash of one task holds all nodes.

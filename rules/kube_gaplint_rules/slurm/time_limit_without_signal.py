@@ -29,6 +29,7 @@ SHORT_JOB = 3600.0
     view=Batch,
     severity=Severity.WARNING,
     evidence=("IL-0125",),
+    sources=("slurm-sbatch",),
 )
 def check(batch: Batch, context: Context) -> Iterator[Gap]:
     """The time limit kills the training without warning, and all work since the last save is lost.

@@ -26,6 +26,7 @@ USUAL = 300
     view=TrainingProcess,
     severity=Severity.WARNING,
     evidence=("pytorch-68258", "adaptdl-70", "adaptdl-105"),
+    sources=("kubernetes-pod-lifecycle", "pytorch-elastic-agent"),
 )
 def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
     """The pods are killed before a save on SIGTERM can end.

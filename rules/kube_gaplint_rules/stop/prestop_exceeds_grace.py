@@ -16,6 +16,7 @@ from kube_gaplint.rule import Context, rule
     view=Workload,
     severity=Severity.ERROR,
     evidence=("prestop-cut-off", "adaptdl-70"),
+    sources=("kubernetes-pod-lifecycle",),
 )
 def check(workload: Workload, _context: Context) -> Iterator[Gap]:
     """The preStop hook uses up the whole grace period, so that the program gets SIGKILL without warning.

@@ -19,6 +19,7 @@ from kube_gaplint.rule import Context, rule
     view=TrainingProcess,
     severity=Severity.WARNING,
     evidence=("adaptdl-105", "goodfire-677"),
+    sources=("kubernetes-pod-lifecycle",),
 )
 def check(process: TrainingProcess, _context: Context) -> Iterator[Gap]:
     """A shell stays in front of the training, so that SIGTERM never reaches it.
