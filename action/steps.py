@@ -48,10 +48,13 @@ def check(environment: Mapping[str, str]) -> int:
     """Lint; the result is the exit code of gaplint. Raises Problem."""
     temporary = Path(environment["RUNNER_TEMP"])
     sarif = Path(environment.get("GAPLINT_SARIF_FILE") or temporary / "gaplint.sarif").absolute()
-    sarif.parent.mkdir(parents=True, exist_ok=True)
     reports = {"sarif": sarif, "json": temporary / "gaplint.json", "markdown": temporary / "gaplint.md"}
     for path in reports.values():
-        path.unlink(missing_ok=True)
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.unlink(missing_ok=True)
+        except OSError as problem:
+            raise Problem(f"no report can be written to {str(path)!r}: {problem.strerror}") from problem
     sys.stdout.flush()
     code = subprocess.run(_command(environment, reports), check=False).returncode
     if reports["json"].exists():

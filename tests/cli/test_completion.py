@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -41,6 +44,7 @@ def asked(monkeypatch: pytest.MonkeyPatch, capsys: Captured, line: str) -> list[
         ("gaplint incidents --org bytedan", ["bytedance"]),
         ("gaplint incidents --year 202", ["2020", "2021"]),
         ("gaplint incidents --rule RETRY00", ["RETRY001"]),
+        ("gaplint rules NCCL00", [f"NCCL00{number}" for number in range(1, 10)]),
     ],
 )
 def test_what_may_stand_there(monkeypatch: pytest.MonkeyPatch, capsys: Captured, line: str, values: list[str]) -> None:
@@ -58,6 +62,31 @@ def test_files(monkeypatch: pytest.MonkeyPatch, capsys: Captured, line: str) -> 
 def test_all_commands_are_offered_first(monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
     offered = asked(monkeypatch, capsys, "gaplint ")
     assert [value for kind, value in offered if kind == "plain"] == list(COMMANDS)
+
+
+def test_zsh_gets_an_empty_value_last(monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
+    monkeypatch.setenv("COMP_WORDS", "gaplint ")
+    monkeypatch.setenv("COMP_CWORD", "1")
+    monkeypatch.setenv(COMPLETION, "zsh_complete")
+    assert run([]) == 0
+    rows = capsys.readouterr().out.split("\n")
+    assert [row for row in rows if row in COMMANDS] == list(COMMANDS)
+    assert rows[-4:] == ["file", "", "_", ""]
+
+
+def test_bash_takes_commands_beside_files(monkeypatch: pytest.MonkeyPatch, capsys: Captured, tmp_path: Path) -> None:
+    with monkeypatch.context() as patched:
+        patched.setenv(COMPLETION, "bash_source")
+        assert run([]) == 0
+    command = tmp_path / "gaplint"
+    paths = os.pathsep.join(sys.path)
+    command.write_text(f'#!/bin/sh\nPYTHONPATH="{paths}" exec "{sys.executable}" -m kube_gaplint "$@"\n')
+    command.chmod(0o755)
+    asks = 'COMP_WORDS=(gaplint ex); COMP_CWORD=1; _gaplint_completion "$0"; printf "%s\\n" "${COMPREPLY[@]}"'
+    done = subprocess.run(
+        ["bash", "-c", f"{capsys.readouterr().out}\n{asks}", command], stdout=subprocess.PIPE, text=True, check=True
+    )
+    assert done.stdout.split() == ["explain"]
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

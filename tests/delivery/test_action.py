@@ -205,9 +205,12 @@ def test_options_have_inputs(runner: Runner) -> None:
         ({"paths": "'open"}, "the input paths cannot be split into words"),
         ({"fail_on": "sometimes"}, "'sometimes' is not one of"),
         ({"args": "--output=json=x --output=sarif=x"}, "two reports go to"),
+        ({"sarif_file": "."}, "no report can be written to"),
+        ({"sarif_file": "file/x.sarif"}, "no report can be written to"),
     ],
 )
 def test_wrong_inputs_are_told(runner: Runner, inputs: dict[str, str], answer: str) -> None:
+    (runner.workspace / "file").write_text("")
     outcome = runner.run(**inputs)
     assert outcome.code == 2
     assert answer in outcome.log

@@ -1,4 +1,4 @@
-"""Wheel and sdist: what they hold, and that they install and run in a fresh environment, away from this tree."""
+"""Wheel and sdist: what they hold, and that pip, pipx and uv install them so that they run, away from this tree."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tarfile
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -27,11 +28,11 @@ NEEDED = (
 )
 
 
-def run(*command: str | Path, where: Path | None = None) -> subprocess.CompletedProcess[str]:
+def run(*command: str | Path, where: Path | None = None, **variables: Path) -> subprocess.CompletedProcess[str]:
     done = subprocess.run(
         command,
         cwd=where,
-        env=ENVIRONMENT,
+        env={**ENVIRONMENT, **variables},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         encoding="utf-8",
@@ -71,20 +72,41 @@ def test_the_sdist_holds_the_tests(packages: dict[str, Path]) -> None:
     assert not [name for name in names if name.startswith((".venv", "dist"))]
 
 
-@pytest.mark.parametrize("kind", ["wheel", "sdist"])
-def test_it_runs_in_a_fresh_environment(packages: dict[str, Path], kind: str, tmp_path: Path) -> None:
-    environment, elsewhere = tmp_path / "venv", tmp_path / "elsewhere"
-    elsewhere.mkdir()
-    assert run(sys.executable, "-m", "venv", environment).returncode == 0
-    scripts = environment / ("Scripts" if os.name == "nt" else "bin")
-    done = run(scripts / "python", "-m", "pip", "install", "--quiet", packages[kind])
+def with_pip(package: Path, folder: Path) -> Path:
+    assert run(sys.executable, "-m", "venv", folder).returncode == 0
+    scripts = folder / ("Scripts" if os.name == "nt" else "bin")
+    done = run(scripts / "python", "-m", "pip", "install", "--quiet", package)
     assert done.returncode == 0, done.stdout
     assert run(scripts / "python", "-m", "pip", "check").returncode == 0
+    return scripts
+
+
+def with_pipx(package: Path, folder: Path) -> Path:
+    pytest.importorskip("pipx")
+    places = {"PIPX_HOME": folder / "home", "PIPX_BIN_DIR": folder / "bin", "PIPX_MAN_DIR": folder / "man"}
+    done = run(sys.executable, "-m", "pipx", "install", "--python", sys.executable, package, **places)
+    assert done.returncode == 0, done.stdout
+    return places["PIPX_BIN_DIR"]
+
+
+def with_uv(package: Path, folder: Path) -> Path:
+    pytest.importorskip("uv")
+    places = {"UV_TOOL_DIR": folder / "tools", "UV_TOOL_BIN_DIR": folder / "bin", "UV_CACHE_DIR": folder / "cache"}
+    done = run(sys.executable, "-m", "uv", "tool", "install", "--python", sys.executable, package, **places)
+    assert done.returncode == 0, done.stdout
+    return places["UV_TOOL_BIN_DIR"]
+
+
+@pytest.mark.parametrize("kind", ["wheel", "sdist"])
+@pytest.mark.parametrize("install", [with_pip, with_pipx, with_uv])
+def test_it_is_installed_and_runs(
+    install: Callable[[Path, Path], Path], kind: str, packages: dict[str, Path], tmp_path: Path
+) -> None:
+    scripts, elsewhere = install(packages[kind], tmp_path / "installed"), tmp_path / "elsewhere"
+    elsewhere.mkdir()
     for command in ("gaplint", "kube-gaplint"):
         assert run(scripts / command, "--version", where=elsewhere).stdout.startswith("gaplint ")
-    (elsewhere / "run.sbatch").write_text(
-        "#!/bin/bash\n#SBATCH --nodes=8\n#SBATCH --gpus-per-node=8\nsrun torchrun t.py\n"
-    )
+    (elsewhere / "run.sbatch").write_text(SCRIPT)
     linted = run(scripts / "gaplint", "--min-severity", "info", "--output", "sarif=out.sarif", where=elsewhere)
     assert linted.returncode == 1, linted.stdout
     assert "run.sbatch" in linted.stdout

@@ -18,7 +18,8 @@ from kube_gaplint.cli.app import COMMANDS, COMPLETION, WRONG
 class _Everything(click.Group):
     """All that may follow `gaplint`: a command, or the options and paths of `check`."""
 
-    def __init__(self) -> None:
+    def __init__(self, shell: str) -> None:
+        self.shell = shell
         super().__init__("gaplint", params=[one for one in _command("check").params if isinstance(one, click.Option)])
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -33,7 +34,11 @@ class _Everything(click.Group):
         if incomplete.startswith("-"):
             return super().shell_complete(ctx, incomplete)
         names = [CompletionItem(name, help=line) for name, line in COMMANDS.items() if name.startswith(incomplete)]
-        return [CompletionItem(incomplete, type="file"), *(names if not ctx.args else [])]
+        files = [CompletionItem(incomplete, type="file")]
+        if ctx.args:
+            return files
+        # The script for bash forgets what stood before files; that for zsh misreads what follows an empty value.
+        return [*names, *files] if self.shell == "zsh" else [*files, *names]
 
 
 def answer(instruction: str) -> int:
@@ -43,7 +48,7 @@ def answer(instruction: str) -> int:
     if kind is None or what not in ("source", "complete"):
         console.error(f"{COMPLETION}={instruction} asks for nothing; there are bash_source, zsh_source and fish_source")
         return WRONG
-    completer = kind(_Everything(), {}, "gaplint", COMPLETION)
+    completer = kind(_Everything(shell), {}, "gaplint", COMPLETION)
     # The class for bash would start bash to ask for its version.
     text = ShellComplete.source(completer) if what == "source" else completer.complete()
     console.write_out(f"{text}\n")

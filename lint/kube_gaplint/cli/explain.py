@@ -14,7 +14,7 @@ from kube_gaplint.cli import console
 from kube_gaplint.cli.app import CONTEXT, FOUND
 from kube_gaplint.cli.inputs import Inputs, lint, with_config
 from kube_gaplint.cli.rules import of_incidents, rule_table, unknown
-from kube_gaplint.cli.types import File, Grouped, GroupedCommand, Near, RuleList, incident_items
+from kube_gaplint.cli.types import File, Grouped, GroupedCommand, Near, RuleName, incident_items
 from kube_gaplint.findings import Report, Severity
 from kube_gaplint.incidents import Incident
 from kube_gaplint.report.layout import Palette, hanging, wrapped
@@ -41,17 +41,13 @@ _EVIDENCE = {
 }
 
 
-class _Topic(click.ParamType[str]):
-    """A rule by code, name or family, or an incident; what it is is found out later, with better words."""
+class _Topic(RuleName):
+    """A rule by code, name or family, or an incident."""
 
     name = "topic"
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        del param, ctx
-        return str(value)
-
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        return [*RuleList().shell_complete(ctx, param, incomplete), *incident_items(incomplete)]
+        return [*super().shell_complete(ctx, param, incomplete), *incident_items(incomplete)]
 
 
 @click.command(cls=GroupedCommand, context_settings=CONTEXT, after=(("Examples", _EXAMPLES),))

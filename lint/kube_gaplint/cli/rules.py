@@ -12,7 +12,7 @@ import click
 from kube_gaplint import registry
 from kube_gaplint.cli import console
 from kube_gaplint.cli.app import CONTEXT
-from kube_gaplint.cli.types import Grouped, GroupedCommand, Near
+from kube_gaplint.cli.types import Grouped, GroupedCommand, Near, RuleName
 from kube_gaplint.report.escape import visible
 from kube_gaplint.report.layout import Palette, padded, width_of, wrapped
 
@@ -26,7 +26,7 @@ gaplint rules --format json     for programs"""
 
 
 @click.command(cls=GroupedCommand, context_settings=CONTEXT, after=(("Examples", _EXAMPLES),))
-@click.argument("selectors", nargs=-1, metavar="[RULE]...")
+@click.argument("selectors", nargs=-1, type=RuleName(), metavar="[RULE]...")
 @click.option(
     "--format",
     "format_",

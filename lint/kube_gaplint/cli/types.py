@@ -84,6 +84,19 @@ class RuleList(CommaList):
         ]
 
 
+class RuleName(click.ParamType[str]):
+    """A code, family or name of rules; whether there is one is found out later, with better words."""
+
+    name = "rule"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        del param, ctx
+        return str(value)
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        return RuleList().shell_complete(ctx, param, incomplete)
+
+
 class IncidentId(click.ParamType[str]):
     """The id of an incident, in upper or lower case; a misspelt one is answered with the nearest."""
 
