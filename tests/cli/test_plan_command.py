@@ -24,6 +24,19 @@ SCRIPT = """\
 srun torchrun --nnodes=48 --nproc-per-node=8 pretrain_gpt.py --train-iters=100000 --save=/ckpt --load=/ckpt \\
   --save-interval=100
 """
+HOSTILE = r"""
+apiVersion: batch/v1
+kind: Job
+metadata: {name: "x\e[31m\u202e::error::", annotations: {gaplint.dev/save-seconds: "9"}}
+spec:
+  template:
+    spec:
+      containers:
+      - name: main
+        image: pytorch/pytorch:2.3.1
+        command: [torchrun, --nproc-per-node=8, train.py]
+        resources: {limits: {nvidia.com/gpu: 8}}
+"""
 BLOOM = ("--nodes", "48", "--days", "105", "--step-seconds", "105", "--save-seconds", "40", "--interval-steps", "100")
 ROOT = Path(__file__).parents[2]
 Captured = pytest.CaptureFixture[str]
@@ -123,10 +136,29 @@ def test_an_encoding_without_dots_and_signs(capsys: Captured, monkeypatch: pytes
 
 def test_the_numbers_of_a_manifest_name_their_lines(capsys: Captured) -> None:
     shown = out(capsys, "bloom.sbatch", "--step-seconds", "105")
-    assert shown.startswith("sbatch bloom\n")
+    assert shown.startswith("sbatch bloom (bloom.sbatch:2)\n")
     assert "  nodes                         48          bloom.sbatch:3\n" in shown
     assert "  time between saves            2.9 h (100 steps)  bloom.sbatch:6\n" in shown
     assert "unknown: give --save-seconds" in re.sub(r"\n *", " ", shown)
+
+
+def test_names_from_outside_stay_text(capsys: Captured, folder: Path) -> None:
+    folder.joinpath("a\x1b]0;b.yaml").write_text(HOSTILE)
+    shown = out(capsys, ".", "--name", "x*")
+    assert "Job x\\x1b[31m\\u202e::error:: (a\\x1b]0;b.yaml:2)" in shown
+    assert not re.search("[\x00-\x09\x0b-\x1f\u202e]", shown)
+    assert not re.search("[\x00-\x09\x0b-\x1f\u202e]", out(capsys, ".", "--name", "x*", "--format", "json"))
+    assert not re.search("[\x00-\x09\x0b-\x1f\u202e]", out(capsys, ".", "--name", "x*", "--format", "svg"))
+
+
+def test_gpus_that_a_manifest_does_not_show_are_asked_for(capsys: Captured, folder: Path) -> None:
+    script = SCRIPT.format(name="plain").replace("#SBATCH --gres=gpu:8\n", "#SBATCH --partition=a100\n")
+    (folder / "bloom.sbatch").write_text(script.replace("--nproc-per-node=8", "--nproc-per-node=gpu"))
+    shown = out(capsys, "bloom.sbatch", "--save-seconds", "40", "--step-seconds", "105")
+    assert re.search(r"  GPUs +unknown: give --gpus-per-node \(", shown)
+    assert "one failure costs             unknown: give --gpus-per-node\n" in shown
+    assert "best time between saves       89 min (51 steps)" in shown
+    assert "GPUs                          384" in out(capsys, "bloom.sbatch", "--gpus-per-node", "8")
 
 
 def test_a_step_time_that_nobody_knows(capsys: Captured) -> None:

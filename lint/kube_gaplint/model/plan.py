@@ -162,10 +162,17 @@ class Plan(Struct, frozen=True):
     curve: Curve | None
     notes: tuple[str, ...] = ()
     """What the reader should know of how the manifest was taken."""
+    home: Origin | None = None
+    """The object that the plan is of; None where no manifest is given."""
 
 
 def plan(
-    inputs: Inputs, title: str = "", quantile: float = 0.99, within: float = 0.1, notes: tuple[str, ...] = ()
+    inputs: Inputs,
+    title: str = "",
+    quantile: float = 0.99,
+    within: float = 0.1,
+    notes: tuple[str, ...] = (),
+    home: Origin | None = None,
 ) -> Plan:
     """Compute all that follows from the inputs."""
     nodes, rate, save, interval = inputs.nodes, inputs.rate, inputs.save_seconds, inputs.interval
@@ -201,6 +208,7 @@ def plan(
         ),
         curve=_curve(inputs, mtbf, recovery, best, flat),
         notes=notes,
+        home=home,
     )
 
 
@@ -265,7 +273,7 @@ def _curve(inputs: Inputs, mtbf: Number, recovery: Number, best: Number, flat: t
     )
 
 
-def completed(inputs: Inputs, gpus_per_node: Known) -> Inputs:
+def completed(inputs: Inputs, gpus_per_node: Number) -> Inputs:
     """The inputs with what follows from one another: sizes, the interval in seconds, the length of the run in days.
 
     `gpus_per_node` stands in where nothing says it. Raises ValueError for three sizes that do not agree.
@@ -273,7 +281,7 @@ def completed(inputs: Inputs, gpus_per_node: Known) -> Inputs:
     return _with_days(_with_interval(_with_size(inputs, gpus_per_node)))
 
 
-def _with_size(inputs: Inputs, default: Known) -> Inputs:
+def _with_size(inputs: Inputs, default: Number) -> Inputs:
     nodes, gpus, each = inputs.nodes, inputs.gpus, inputs.gpus_per_node
     if isinstance(nodes, Known) and isinstance(gpus, Known):
         if isinstance(each, Known) and nodes.value * each.value == gpus.value:
@@ -287,7 +295,10 @@ def _with_size(inputs: Inputs, default: Known) -> Inputs:
         if isinstance(nodes, Missing) and isinstance(gpus, Missing):
             return inputs
         each = default
-    if isinstance(nodes, Known):
+    if isinstance(each, Missing):
+        gpus = gpus if isinstance(gpus, Known) else each
+        nodes = nodes if isinstance(nodes, Known) else each
+    elif isinstance(nodes, Known):
         gpus = Known(nodes.value * each.value, "computed", "nodes × GPUs a node")
     elif isinstance(gpus, Known):
         nodes = Known(float(math.ceil(gpus.value / each.value)), "computed", "GPUs ÷ GPUs a node")

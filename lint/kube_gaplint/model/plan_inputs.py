@@ -10,8 +10,8 @@ from kube_gaplint.model.budget import shares_machines
 from kube_gaplint.model.pace import Pace
 from kube_gaplint.model.plan import Inputs, Known, Missing, Number, Plan, completed, plan, with_given
 from kube_gaplint.model.profile import Profile
-from kube_gaplint.model.scale import counted, duration
-from kube_gaplint.model.setting import Absent, Origin, Set, Setting
+from kube_gaplint.model.scale import duration
+from kube_gaplint.model.setting import Absent, Origin, Set, Setting, Unknown
 from kube_gaplint.model.training import TrainingProcess
 from kube_gaplint.model.workload import Workload
 
@@ -39,8 +39,19 @@ def plan_of(
     do not agree with one another.
     """
     process = _saving_process(workload)
-    inputs = completed(with_given(inputs_of(workload, profile, places or {}), given or {}), PER_NODE)
-    return plan(inputs, title_of(workload), quantile, within, _notes(workload, given or {}, process))
+    inputs = completed(with_given(inputs_of(workload, profile, places or {}), given or {}), _per_node(workload))
+    notes = _notes(workload, given or {}, process)
+    return plan(inputs, title_of(workload), quantile, within, notes, workload.origin)
+
+
+def _per_node(workload: Workload) -> Number:
+    """What stands in for the GPUs of a node: nothing, where a manifest could have said it."""
+    each = workload.accelerators_per_node
+    return Missing(("--gpus-per-node",), "" if isinstance(each, Set) else _reason(each))
+
+
+def _reason(setting: Absent | Unknown) -> str:
+    return setting.reason if isinstance(setting, Unknown) else "the manifest asks for none"
 
 
 def of_profile(profile: Profile, places: Mapping[str, str]) -> Inputs:
@@ -93,7 +104,9 @@ def _number(setting: Setting[int] | Setting[float], missing: Number, places: Map
     if isinstance(setting, Absent):
         return missing
     if not isinstance(setting, Set):
-        return Missing(missing.ask, setting.reason) if isinstance(missing, Missing) else missing
+        if isinstance(missing, Known):
+            return missing
+        return Missing(missing.ask, setting.reason if missing.ask else f"unknown: {setting.reason}")
     value = float(setting.value)
     if not math.isfinite(value) or value < least:
         return missing
@@ -147,10 +160,10 @@ def _total(process: TrainingProcess | None, profile: Profile) -> Number:
 def _notes(workload: Workload, given: Mapping[str, Known], process: TrainingProcess | None) -> tuple[str, ...]:
     """What the reader should know of how the manifest was taken."""
     notes = []
-    if shares_machines(workload) and "nodes" not in given and isinstance(workload.nodes, Set):
+    nodes = workload.nodes
+    if shares_machines(workload) and "nodes" not in given and isinstance(nodes, Set) and nodes.value > 1:
         notes.append(
-            f"each of the {counted(workload.nodes.value, 'pod')} is taken as a machine of its own; "
-            "where several share one, give --nodes"
+            f"each of the {nodes.value:,} pods is taken as a machine of its own; where several share one, give --nodes"
         )
     if process is None:
         return tuple(notes)

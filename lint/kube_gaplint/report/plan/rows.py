@@ -7,8 +7,10 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
+from kube_gaplint.facts.reliability import DAY
 from kube_gaplint.model.plan import Known, Missing, Number, Plan
 from kube_gaplint.model.scale import duration
+from kube_gaplint.model.setting import Origin
 from kube_gaplint.model.workload import UNBOUNDED
 from kube_gaplint.report.plan.axes import interval_shown, percent
 
@@ -71,6 +73,12 @@ def headlines(plan: Plan) -> tuple[str, ...]:
 
 def _inputs(plan: Plan) -> Iterator[Row]:
     one = plan.inputs
+
+    def _input(label: str, number: Number, shown: Callable[[float], str]) -> Row:
+        if isinstance(number, Missing):
+            return Row(label, str(number), "", "unknown")
+        return Row(label, shown(number.value), source(number, plan.home))
+
     yield _input("nodes", one.nodes, whole)
     yield _input("GPUs", one.gpus, whole)
     yield _input("GPUs a node", one.gpus_per_node, lambda each: f"{each:g}")
@@ -80,7 +88,12 @@ def _inputs(plan: Plan) -> Iterator[Row]:
     yield _input("a save stops training for", one.save_seconds, duration)
     steps = one.interval_steps
     if isinstance(one.interval, Missing) and isinstance(steps, Known):
-        yield Row("time between saves", f"{steps.value:,.0f} steps; in time {one.interval}", source(steps), "unknown")
+        yield Row(
+            "time between saves",
+            f"{steps.value:,.0f} steps; in time {one.interval}",
+            source(steps, plan.home),
+            "unknown",
+        )
     else:
         step = one.step_seconds.value if isinstance(one.step_seconds, Known) else None
         yield _input("time between saves", one.interval, lambda seconds: interval_shown(seconds, step or None))
@@ -139,27 +152,28 @@ def _goodput(plan: Plan) -> Iterator[Row]:
     yield _result("gained over the run", plan.gained, gpu_hours, "")
 
 
-def _input(label: str, number: Number, shown: Callable[[float], str]) -> Row:
-    if isinstance(number, Missing):
-        return Row(label, str(number), "", "unknown")
-    return Row(label, shown(number.value), source(number))
-
-
 def _result(label: str, number: Number, shown: Callable[[float], str], how: str, tone: Tone = "") -> Row:
     if isinstance(number, Missing):
         return Row(label, str(number), how, "unknown")
     return Row(label, shown(number.value), how, tone)
 
 
-def source(number: Known) -> str:
-    """Where a number comes from: `--nodes`, `job.yaml:12`, `default: …`."""
+def source(number: Known, home: Origin | None = None) -> str:
+    """Where a number comes from: `--nodes`, `job.yaml:12`, `default: …`. The file of `home` goes by its last name."""
     if number.via == "manifest" and number.origin is not None:
-        place = number.origin.place
-        at = f"{place.source.path}:{place.start.line}"
+        at = place(number.origin, home)
         return f"{at}, {number.note}" if number.note else at
     if number.via == "default":
         return f"default: {number.note}"
     return number.note
+
+
+def place(origin: Origin, home: Origin | None = None) -> str:
+    """`train/job.yaml:12`; `job.yaml:12` where `home` is in the same file."""
+    path, line = origin.place.source.path, origin.place.start.line
+    if home is not None and home.place.source.path == path:
+        path = path.rpartition("/")[2]
+    return f"{path}:{line}"
 
 
 # Numbers in words
@@ -175,6 +189,8 @@ def count(number: float) -> str:
 
 
 def days(number: float) -> str:
+    if number < 1:
+        return duration(number * DAY)
     return "1 day" if number == 1 else f"{number:,.3g} days" if number < 1000 else f"{whole(number)} days"
 
 

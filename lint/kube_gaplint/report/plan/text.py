@@ -10,7 +10,7 @@ from kube_gaplint.report.escape import guarded, visible
 from kube_gaplint.report.layout import Palette, padded, width_of, wrapped
 from kube_gaplint.report.options import RenderOptions
 from kube_gaplint.report.plan import chart
-from kube_gaplint.report.plan.rows import Row, headlines, sections
+from kube_gaplint.report.plan.rows import Row, headlines, place, sections
 
 _WIDEST = 110
 _LABEL = 30
@@ -37,7 +37,9 @@ def lacks_plot(plans: list[Plan], options: RenderOptions) -> bool:
 def _plan(plan: Plan, options: RenderOptions) -> Iterator[str]:
     palette, columns = Palette(options.color), min(options.width, _WIDEST)
     if plan.title:
-        yield palette.bold(visible(plan.title, ascii_only=options.ascii_only))
+        at = f" ({place(plan.home)})" if plan.home is not None else ""
+        title, at = (visible(part, ascii_only=options.ascii_only) for part in (plan.title, at))
+        yield palette.bold(title) + palette.dim(at)
     for sentence in headlines(plan):
         yield from wrapped(visible(sentence, ascii_only=options.ascii_only), columns)
     for section in sections(plan):
