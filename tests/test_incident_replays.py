@@ -11,6 +11,10 @@ from kube_gaplint import incidents
 from kube_gaplint.findings import Report
 
 REPLAYS = sorted(path for path in (ROOT / "incidents").glob("*") if path.is_dir())
+WELL_KNOWN = (
+    *("meta-llama3-405b", "IL-0125", "IL-0137", "IL-0129", "IL-0025", "IL-0128", "IL-0198", "IL-0116", "IL-0032"),
+)
+"""Incidents that people know by name: all that a manifest would have shown of them is replayed."""
 
 
 def side(folder: Path, name: str) -> Path:
@@ -27,12 +31,19 @@ def places(report: Report, folder: Path) -> set[tuple[str, int, str]]:
     }
 
 
+def rules_of(folder: Path) -> tuple[str, ...]:
+    """The rules that would have found something in the incident."""
+    record = incidents.incident(folder.name)
+    assert record is not None, "a replay is of a known incident"
+    return record.rules
+
+
 @pytest.mark.parametrize("folder", REPLAYS, ids=lambda path: path.name)
 def test_before_shows_what_led_to_it(folder: Path, tmp_path: Path) -> None:
     before = side(folder, "before")
     marks = list(expected(before))
     assert marks, "before marks what it expects"
-    report = lint_copy(before, tmp_path, *sorted({mark.code for mark in marks}))
+    report = lint_copy(before, tmp_path, *rules_of(folder))
     wanted = {(mark.file, mark.line, mark.code) for mark in marks}
     assert places(report, tmp_path) == wanted, [(f.code, repr(f.place), f.message) for f in report.findings]
     severities = {(mark.file, mark.line, mark.code): mark.severity for mark in marks if mark.severity is not None}
@@ -43,16 +54,17 @@ def test_before_shows_what_led_to_it(folder: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("folder", REPLAYS, ids=lambda path: path.name)
 def test_after_shows_none_of_it(folder: Path, tmp_path: Path) -> None:
-    codes = sorted({mark.code for mark in expected(side(folder, "before"))})
-    report = lint_copy(side(folder, "after"), tmp_path, *codes)
+    report = lint_copy(side(folder, "after"), tmp_path, *rules_of(folder))
     assert [(f.code, repr(f.place), f.message) for f in report.findings] == []
     assert not report.errors
     assert report.summary.documents or report.summary.workloads
 
 
-@pytest.mark.parametrize("folder", REPLAYS, ids=lambda path: path.name)
-def test_the_incident_names_the_rules_that_it_shows(folder: Path) -> None:
-    record = incidents.incident(folder.name)
-    assert record is not None, "a replay is of a known incident"
-    named = {code for condition in record.visible for code in condition.rules}
-    assert {mark.code for mark in expected(side(folder, "before"))} <= named
+@pytest.mark.parametrize("identifier", WELL_KNOWN)
+def test_every_visible_condition_of_the_well_known_is_replayed(identifier: str) -> None:
+    record = incidents.incident(identifier)
+    assert record is not None
+    marked = {mark.code for mark in expected(side(ROOT / "incidents" / identifier, "before"))}
+    for condition in record.visible:
+        assert marked & set(condition.rules), condition.condition
+    assert record.not_visible

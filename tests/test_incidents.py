@@ -105,5 +105,5 @@ def test_ids_in_any_case_and_nearly_right() -> None:
     assert incidents.incident("il-0125") == incidents.incident("IL-0125")
     assert incidents.near("IL-125")[0] == "IL-0125"
     assert incidents.near("metallama3") == ("meta-llama3-405b",)
-    assert incidents.near("nothing-like-it") == ()
+    assert incidents.near("zzzz-qqqq") == ()
     assert incidents.ids("no_such_pack") == ()
