@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from msgspec import Struct, field
@@ -77,6 +78,7 @@ class Options(Struct, frozen=True, eq=False):
     """The last occurrence of each normal name, filled by the first look-up."""
 
     @staticmethod
+    @lru_cache(maxsize=8192)  # the names of the tables come again and again
     def normal(name: str) -> str:
         return name.lstrip("-").replace("_", "-")
 
@@ -87,10 +89,7 @@ class Options(Struct, frozen=True, eq=False):
             last.update((self.normal(one.name), index) for index, one in enumerate(self.occurrences))
         at = -1
         for name in names:
-            found = last.get(name)
-            if found is None:
-                found = last.get(self.normal(name), -1)
-            at = max(at, found)
+            at = max(at, last.get(self.normal(name), -1))
         return self.occurrences[at] if at >= 0 else None
 
     def get(self, *names: str) -> Setting[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from msgspec import Struct
 
@@ -50,11 +50,12 @@ def wrapped(text: str, columns: int) -> list[str]:
     """The text in lines of at most so many columns, broken at spaces. A word that is wider than a line is broken,
     save an address, which has to stay whole to be of use."""
     columns = max(columns, 10)
+    width: Callable[[str], int] = len if text.isascii() else width_of
     lines: list[str] = []
     line = ""
     used = 0
     for whole in text.split():
-        word, wide = whole, width_of(whole)
+        word, wide = whole, width(whole)
         if line and used + 1 + wide > columns:
             lines.append(line)
             line, used = "", 0
@@ -62,7 +63,7 @@ def wrapped(text: str, columns: int) -> list[str]:
             head = _first(word, columns)
             lines.append(head)
             word = word[len(head) :]
-            wide = width_of(word)
+            wide = width(word)
         line, used = (f"{line} {word}", used + 1 + wide) if line else (word, wide)
     if line:
         lines.append(line)

@@ -188,19 +188,24 @@ def _depth(text: str) -> int:
 
 
 class SourceLine(Struct, frozen=True):
-    """A source line as it is displayed: one cell a character. `skipped` characters before the cells are left out."""
+    """A source line as it is displayed: one cell a character. `skipped` characters before the cells are left out.
+
+    `narrow`: each cell takes one column, as nearly always, so that widths are counts.
+    """
 
     cells: list[str]
     skipped: int
     more: bool
     indent: int
+    narrow: bool
 
     @staticmethod
     def read(source: Source, number: int, focus: int = 0, *, ascii_only: bool = False) -> SourceLine:
         start, end = source.line_span(number)
         skipped = max(focus - _LINE_CHARACTERS // 3, 0) if end - start > _LINE_CHARACTERS else 0
         text = source.text[start + skipped : min(end, start + skipped + _LINE_CHARACTERS)]
-        if text.isascii() and text.isprintable() and "##" not in text:
+        narrow = text.isascii() and text.isprintable() and "##" not in text
+        if narrow:
             cells = list(text)
         else:
             commands = {match.start() + 1 for match in LOG_COMMAND.finditer(text)}
@@ -209,11 +214,26 @@ class SourceLine(Struct, frozen=True):
                 for at, c in enumerate(text)
             ]
         indent = 0 if skipped else len(text) - len(text.lstrip(" "))
-        return SourceLine(cells, skipped, start + skipped + len(text) < end, indent)
+        return SourceLine(cells, skipped, start + skipped + len(text) < end, indent, narrow)
 
     @property
     def width(self) -> int:
-        return sum(map(width_of, self.cells))
+        return self._columns(0, len(self.cells))
+
+    def _columns(self, first: int, last: int) -> int:
+        """The width of the cells from `first` up to `last`."""
+        if self.narrow:
+            return max(min(last, len(self.cells)) - first, 0)
+        return sum(map(width_of, self.cells[first:last]))
+
+    def _end_within(self, first: int, columns: int) -> int:
+        """Up to which cell the cells from `first` on fit into so many columns."""
+        if self.narrow:
+            return min(first + max(columns, 0), len(self.cells))
+        at = first
+        while at < len(self.cells) and (columns := columns - width_of(self.cells[at])) >= 0:
+            at += 1
+        return at
 
     def window(self, shift: int, columns: int, focus: int | None, cut: str) -> tuple[int, str]:
         """The index of the first cell shown, and the text shown in so many columns; `focus` (a column of the source,
@@ -222,7 +242,7 @@ class SourceLine(Struct, frozen=True):
         mark = width_of(cut)
         if focus is not None:
             at = min(max(focus - 1 - self.skipped, 0), len(self.cells))
-            if sum(map(width_of, self.cells[begin : at + 1])) > columns - mark - 12:
+            if self._columns(begin, at + 1) > columns - mark - 12:
                 begin, back = at, 0
                 while begin > 0 and back < columns // 3:
                     begin -= 1
@@ -236,10 +256,10 @@ class SourceLine(Struct, frozen=True):
                 at += 1
             text += " " * (dropped - mark)
             used = dropped
-        while at < len(self.cells) and used + width_of(self.cells[at]) <= columns:
-            text += self.cells[at]
-            used += width_of(self.cells[at])
-            at += 1
+        end = self._end_within(at, columns - used)
+        text += "".join(self.cells[at:end])
+        used += self._columns(at, end)
+        at = end
         if at < len(self.cells) or self.more:
             while at > begin and used + mark > columns:
                 at -= 1
@@ -251,8 +271,8 @@ class SourceLine(Struct, frozen=True):
     def columns_of(self, begin: int, first: int, last: int) -> tuple[int, int]:
         """Display columns (from 0, counted from cell `begin`) of the source columns `first` to `last` (from 0)."""
         first, last = max(first - self.skipped, begin), max(last - self.skipped, begin)
-        left = sum(map(width_of, self.cells[begin:first]))
-        return left, left + sum(map(width_of, self.cells[first:last]))
+        left = self._columns(begin, first)
+        return left, left + self._columns(first, last)
 
 
 def _common_indent(lines: Iterable[SourceLine], columns: int) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import cache
+from functools import cache, lru_cache
 from typing import Literal, TypeVar
 
 from msgspec import Struct, field
@@ -26,6 +26,7 @@ Form = Literal["script", "module", "inline", "command"]
 """What the first of a layer's words is: a Python file, a module's name, `-c` text, or a program with arguments."""
 
 
+@lru_cache(maxsize=8192)  # the same few names are held against the same tables in every file
 def matches(text: str, patterns: tuple[str, ...]) -> bool:
     """Whether a text fits one of the file-name patterns of a table (`*` and `?`)."""
     return any(globs(text, pattern) for pattern in patterns)
