@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from functools import cache
+from functools import cache, lru_cache
 from importlib import resources
 from typing import Any
 
@@ -87,6 +87,7 @@ class Document(Struct, frozen=True):
     says: str = ""
 
 
+@lru_cache(maxsize=1024)  # a report asks for those of each finding
 def incident(identifier: str, pack: str = BUILTIN_PACK) -> Incident | None:
     """The incident of this id, in upper or lower case, or None."""
     if not _ID.match(identifier):

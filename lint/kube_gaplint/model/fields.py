@@ -31,16 +31,19 @@ class Fields(Mapping[str, Setting[str]]):
     controller has no default. `in` tells whether there is a value, known or not. Iterating gives the written paths.
     """
 
-    __slots__ = ("_effective", "_reader")
+    __slots__ = ("_effective", "_known", "_reader")
 
     def __init__(self, reader: Reader, effective: Mapping[str, Setting[str]] | None = None) -> None:
         """`effective` holds the values that differ from what is written: defaults, overrides."""
         self._reader = reader
         self._effective = dict(effective or {})
+        self._known = dict(self._effective)
 
     def __getitem__(self, path: str) -> Setting[str]:
-        found = self._effective.get(path)
-        return self._reader.field(path) if found is None else found
+        found = self._known.get(path)
+        if found is None:  # rules ask for the same few paths again and again
+            found = self._known[path] = self._reader.field(path)
+        return found
 
     def __contains__(self, path: object) -> bool:
         return isinstance(path, str) and not isinstance(self[path], Absent)

@@ -103,6 +103,8 @@ _NO_SPAN = Span(0, 0)
 _MOST_PROBLEMS = 1000
 _COLON = "found unexpected ':'"
 _LONGEST_SLOW = 1 << 18
+_COLON_INSIDE = lazy_re.compile(r"(?<=[^\s,\[\]{}\"':#]):(?=[^\s,\[\]{}:])")
+_STAND_IN = "\ue000"  # of a private area, and of one character like the colon, so that all offsets stay
 _MERGE_TAG = "tag:yaml.org,2002:merge"
 
 
@@ -179,22 +181,29 @@ def _compose(source: Source, limits: Limits) -> Composed:
 
 
 def _compose_slowly(composed: Composed, text: str, limits: Limits, progress: _Progress) -> bool:
-    """Read one document with the pure parser; whether it could be read.
+    """Read one document in which a `:` stands inside plain text in flow style (`{image: nginx:1.27}`); whether it
+    could be read.
 
-    The C parser is of YAML 1.1 and refuses a `:` inside plain text in flow style (`{image: nginx:1.27}`), which
-    YAML 1.2 and Kubernetes read. The pure parser is slow, so a long text is left broken.
+    The C parser is of YAML 1.1 and refuses that; YAML 1.2 and Kubernetes read it. So the C parser is given another
+    character in place of such colons; what it then still refuses is for the pure parser, which is slow: a long text is
+    left broken.
     """
-    if CParser is None or len(text) > _LONGEST_SLOW:
+    if CParser is None:
         return False
     documents, problems, nodes = len(composed.documents), len(composed.problems), progress.nodes
     start = progress.start
-    try:
-        _compose_from(composed, text, start, limits, progress, _pure_events(text).__next__)
-    except (_Broken, YAMLError):
-        del composed.documents[documents:], composed.problems[problems:]
-        progress.nodes, progress.start = nodes, start
-        return False
-    return True
+    ways = [] if _STAND_IN in text else [_tamed_events]
+    if len(text) <= _LONGEST_SLOW:
+        ways.append(_pure_events)
+    for events in ways:
+        try:
+            _compose_from(composed, text, start, limits, progress, events(text).__next__)
+        except (_Broken, YAMLError):
+            del composed.documents[documents:], composed.problems[problems:]
+            progress.nodes, progress.start = nodes, start
+        else:
+            return True
+    return False
 
 
 def _document_start(text: str, least: int, offset: int) -> int:
@@ -212,6 +221,15 @@ def _events(text: str) -> Callable[[], Any]:
     if CParser is not None:
         return cast("Callable[[], Any]", CParser(text).get_event)
     return _pure_events(text).__next__
+
+
+def _tamed_events(text: str) -> Iterator[Any]:
+    """The C parser's events of a text, with the colons that it refuses put back into the scalars."""
+    next_event = _events(_COLON_INSIDE.sub(_STAND_IN, text))
+    while (event := next_event()) is not None:
+        if type(event) is ScalarEvent and _STAND_IN in event.value:
+            event.value = event.value.replace(_STAND_IN, ":")
+        yield event
 
 
 def _pure_events(text: str) -> Iterator[Any]:
