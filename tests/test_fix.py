@@ -24,6 +24,7 @@ from kube_gaplint.findings import (
     SetVariable,
     Severity,
     Suppressed,
+    rescaled,
 )
 from kube_gaplint.model.setting import Link, Origin
 from kube_gaplint.model.subject import Subject
@@ -354,6 +355,16 @@ def test_words_and_directives_are_removed() -> None:
     assert result == "#!/bin/bash\n#SBATCH -N 2\nsrun x\n"
 
 
+def test_what_says_nothing_when_it_is_empty_goes_with_its_last_entry() -> None:
+    text = "a:\n  resources:\n    limits:\n      disk: 2Gi\n  cache:\n    emptyDir:\n      medium: Memory\n"
+    file = File(text)
+    assert fixed(finding(RemoveEntry(file.origin("a", "resources", "limits", "disk")))) == text.replace(
+        "  resources:\n    limits:\n      disk: 2Gi\n", ""
+    )
+    volume = fixed(finding(RemoveEntry(file.origin("a", "cache", "emptyDir", "medium"))))
+    assert "emptyDir: {}" in volume  # without it there would be no volume
+
+
 # Options and lines
 
 
@@ -374,6 +385,51 @@ def test_words_and_directives_are_removed() -> None:
 def test_options_go_behind_the_program(text: str, result: str) -> None:
     file = File(text)
     assert fixed(finding(AddOption(file.word("srun"), ("--wait=60",)))) == result
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "result"),
+    [
+        ("command: [x, --save, /a]\n", "/a", "command: [x, --save, /a, --keep, '3']\n"),
+        ("command: [x, --save=/a]\n", "--save=/a", "command: [x, --save=/a, --keep, '3']\n"),
+        ("command:\n- x\n- --save=/a\n- --b\n", "/a", 'command:\n- x\n- --save=/a\n- --keep\n- "3"\n- --b\n'),
+        ("run: |\n  x --save /a \\\n    --b\n", "/a", "run: |\n  x --save /a --keep 3 \\\n    --b\n"),
+        ("run: |\n  x --save '/a' --b\n", "/a", "run: |\n  x --save '/a' --keep 3 --b\n"),
+        ("run: 'x --save /a'\n", "/a", "run: 'x --save /a --keep 3'\n"),
+        ("run: \"ARGS='--save /a'\"\n", "/a", "run: \"ARGS='--save /a --keep 3'\"\n"),
+    ],
+)
+def test_options_go_behind_the_value_of_another(text: str, value: str, result: str) -> None:
+    file = File(text)
+    assert fixed(finding(AddOption(file.word(value), ("--keep", "3")))).replace('"3"', "'3'") == result.replace(
+        '"3"', "'3'"
+    )
+
+
+def test_options_do_not_go_into_the_middle_of_a_word() -> None:
+    file = File("x --save /a/$JOB --b\n", "run.sh")
+    assert "the word goes on" in reason(finding(AddOption(file.word("/a"), ("--keep", "3"))))
+
+
+@pytest.mark.parametrize(
+    ("shown", "result"),
+    [
+        ("--minutes=300", "--minutes=30"),
+        ("300", "30"),
+        ("'300'", "'30'"),
+        ("hours=12", "hours=1"),
+        ("5h", None),
+        ("$MINUTES", None),
+        ("0", None),
+    ],
+)
+def test_numbers_are_changed_in_the_unit_in_which_they_are_written(shown: str, result: str | None) -> None:
+    text = f"#!/bin/sh\nx {shown} y\n"
+    file = File(text, "run.sh")
+    changes = rescaled(file.word(shown), 18000.0, 1800.0)
+    assert bool(changes) is (result is not None)
+    if result is not None:
+        assert fixed(finding(*changes)) == text.replace(shown, result.strip("'"))
 
 
 def test_a_line_goes_before_the_command() -> None:

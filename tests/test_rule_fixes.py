@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from collections import Counter
 from collections.abc import Mapping
@@ -70,3 +71,12 @@ def by_meaning(found: list[Finding]) -> Counter[tuple[str, Severity]]:
     """How many findings of each meaning there are, from each severity up: a worse one is one more."""
     live = [one for one in found if one.suppressed is None]
     return Counter((one.digest, least) for one in live for least in Severity if one.severity >= least)
+
+
+@pytest.mark.parametrize("code", sorted({path.parent.name for path in WITH_RULES}))
+def test_the_page_says_what_kind_of_fix_there_is(code: str) -> None:
+    made = {found.fixable for path in WITH_RULES if path.parent.name == code for found in findings(path, code)} - {"no"}
+    section = registry.load(code).page.partition("## Fix safety")[2].partition("## References")[0].lower()
+    words = set(re.findall(r"\b(?:un)?safe\b", section))
+    assert made <= words
+    assert bool(made) is not ("no automatic fix" in section or "no change is made" in section)

@@ -13,13 +13,15 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from kube_gaplint.model.setting import Origin
+from kube_gaplint import lazy_re
+from kube_gaplint.model.setting import Origin, Set
 from kube_gaplint.model.subject import Subject
+from kube_gaplint.model.units import two_digits
 from kube_gaplint.text.source import Place
 
 if TYPE_CHECKING:
     from kube_gaplint.model.eviction import Unspared
-    from kube_gaplint.model.training import TrainingProcess
+    from kube_gaplint.model.training import Quantity, TrainingProcess
 
 
 class Severity(enum.IntEnum):
@@ -100,7 +102,7 @@ class RemoveEntry(Struct, frozen=True):
 
 
 class AddOption(Struct, frozen=True):
-    """Add options to a command right after its program name."""
+    """Add options to a command, behind the word at the origin: the program's name, or the value of another option."""
 
     origin: Origin
     words: tuple[str, ...]
@@ -123,6 +125,41 @@ def give(process: TrainingProcess, name: str, value: str) -> tuple[Change, ...]:
     if mpirun is not None:
         return (AddOption(mpirun.origin, ("-x", f"{name}={value}")),)
     return (SetVariable(process.environment.home, name, value),)
+
+
+_NAMED = lazy_re.compile(r"--?[\w.-]+=")
+_NUMBER = lazy_re.compile(r"((?:[\w.-]+=)?)(\d+(?:\.\d+)?)")
+
+
+def rescaled(origin: Origin, now: float, wanted: float) -> tuple[ReplaceValue, ...]:
+    """The change of a number to what is wanted, in the unit in which it is written: of 300 seconds written as `5` or
+    `--minutes=5`, 600 are `10`. None where anything else stands there."""
+    found = _NUMBER.fullmatch(origin.place.text.strip("\"'"))
+    if found is None or not origin.written or now <= 0 or float(found[2]) <= 0:
+        return ()
+    number = wanted * float(found[2]) / now
+    return (ReplaceValue(origin, f"{found[1]}{round(number) if number >= 1 else number:g}"),)
+
+
+def longer_or_shorter(interval: Set[Quantity], factor: float) -> tuple[ReplaceValue, ...]:
+    """The change of an interval by a factor, to a number of two digits that matter; none to less than one."""
+    wanted = two_digits(interval.value.amount * factor)
+    return rescaled(interval.origin, interval.value.amount, wanted) if wanted >= 1 else ()
+
+
+_AFTER_OPTION = lazy_re.compile(r"(?:^|[\s\"'])--?[\w.-]+[ =]\Z")
+
+
+def beside(process: TrainingProcess, value: Origin, option: str, argument: str) -> tuple[AddOption, ...]:
+    """The change that gives a program an option behind the value of another one, joined by `=` as that one is. None
+    where the value stands in no list of options: in a variable of its own, or a configuration file."""
+    place, whole = value.place, process.origin.place
+    text, start = place.source.text, place.span.start
+    inside = place.source is whole.source and whole.span.start <= start and place.span.end <= whole.span.end
+    if not inside and not _AFTER_OPTION.search(text[max(0, start - 80) : start]) and not _NAMED.match(place.text):
+        return ()
+    joined = "=" in place.text or not option.startswith("-")
+    return (AddOption(value, (f"{option}={argument}",) if joined else (option, argument)),)
 
 
 def put(origin: Origin, parent: Origin, path: tuple[str, ...], value: str) -> Change:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kube_gaplint.model.setting import Absent, Origin, Set, Unknown
-from kube_gaplint.model.units import as_boolean, as_integer, as_number, duration_seconds, quantity
+from kube_gaplint.model.units import as_boolean, as_integer, as_number, duration_seconds, quantity, two_digits
 from kube_gaplint.text.source import Place, Source, Span
 
 HERE = Origin(Place(Source("a", "a"), Span(0, 1)))
@@ -70,3 +70,11 @@ def test_settings_of_text() -> None:
     for read in (as_integer, as_boolean, as_number):
         assert isinstance(read(Set("x", HERE)), Unknown)
         assert read(Absent(HERE)) == Absent(HERE)
+
+
+@pytest.mark.parametrize(
+    ("number", "cut"),
+    [(1234.0, 1200.0), (99.9, 99.0), (100.0, 100.0), (7.0, 7.0), (0.567, 0.56), (500.0, 500.0), (0.0, 0.0)],
+)
+def test_numbers_are_cut_to_two_digits(number: float, cut: float) -> None:
+    assert two_digits(number) == cut

@@ -208,7 +208,12 @@ class FrameworkFacts(Struct, frozen=True, eq=False):
     """None: all checkpoints are kept."""
     retention_other: tuple[str, ...] = ()
     """Options that thin checkpoints out by another rule than a count."""
+    keep: str = ""
+    """The option of the command line that bounds how many are kept, as all releases take it."""
     resume: Resume | None = None
+    resume_by: tuple[str, str] = ("", "")
+    """The option and value of the command line that make a restart go on from the newest checkpoint, and change nothing
+    at the first start; an empty value is the save path."""
     timeout: Timeout = field(default_factory=Timeout)
     asynchronous: Switch | None = None
     in_memory: tuple[Switch, ...] = ()
@@ -314,6 +319,7 @@ _MEGATRON = FrameworkFacts(
     retention=(Amount(("most-recent-k",), "steps"),),
     retention_other=("save-retain-interval",),
     resume=Resume("same-path", ("load",), note="Megatron loads only what --load names"),
+    resume_by=("--load", ""),
     timeout=Timeout(
         (
             Amount(("distributed-timeout-seconds-after-init",), "seconds"),
@@ -372,6 +378,7 @@ FRAMEWORKS: tuple[FrameworkFacts, ...] = (
         total=(Amount(("max-steps",), "steps"), Amount(("num-train-epochs",), "epochs")),
         total_default=Default(3, "epochs", "num_train_epochs 3"),
         retention=(Amount(("save-total-limit",), "steps"),),
+        keep="--save_total_limit",
         resume=Resume(
             "always",
             unless=("overwrite-output-dir",),
@@ -727,6 +734,7 @@ FRAMEWORKS: tuple[FrameworkFacts, ...] = (
         total=(Amount(("max-steps",), "steps"), Amount(("num-train-epochs",), "epochs")),
         total_default=Default(3, "epochs", "num_train_epochs 3"),
         retention=(Amount(("save-total-limit",), "steps"),),
+        keep="--save_total_limit",
         resume=Resume(
             "switch",
             ("resume-from-checkpoint",),
@@ -758,6 +766,7 @@ FRAMEWORKS: tuple[FrameworkFacts, ...] = (
         total=(Amount(("trainer.total-training-steps",), "steps"), Amount(("trainer.total-epochs",), "epochs")),
         total_default=Default(30, "epochs", "trainer.total_epochs 30"),
         retention=(Amount(("trainer.max-actor-ckpt-to-keep",), "steps"),),
+        keep="trainer.max_actor_ckpt_to_keep",
         resume=Resume(
             "switch",
             ("trainer.resume-mode",),
@@ -813,7 +822,9 @@ FRAMEWORKS: tuple[FrameworkFacts, ...] = (
         interval_default=Default(500, "steps", "--checkpointing_steps 500"),
         total=(Amount(("max-train-steps",), "steps"), Amount(("num-train-epochs",), "epochs")),
         retention=(Amount(("checkpoints-total-limit",), "steps"),),
+        keep="--checkpoints_total_limit",
         resume=Resume("switch", ("resume-from-checkpoint",), note="--resume_from_checkpoint is not given"),
+        resume_by=("--resume_from_checkpoint", "latest"),
         timeout=Timeout((), 600.0, "Accelerate's 10 minutes for NCCL"),
         extra={
             "model": ("pretrained-model-name-or-path",),
@@ -833,6 +844,7 @@ FRAMEWORKS: tuple[FrameworkFacts, ...] = (
         strategy=Strategy(("save-strategy",), _HF_SAVE, None),
         total=(Amount(("max-steps",), "steps"), Amount(("num-train-epochs",), "epochs")),
         retention=(Amount(("save-total-limit",), "steps"),),
+        keep="--save_total_limit",
         resume=Resume("switch", ("resume-from-checkpoint",), default=None),
         timeout=Timeout((Amount(("ddp-timeout",), "seconds"),), None, "", "ddp_timeout, in seconds"),
         extra={**_HF_EXTRA, "model": ("model",), "dataset": ("dataset",)},
@@ -895,6 +907,7 @@ FRAMEWORKS: tuple[FrameworkFacts, ...] = (
         total=(Amount(("epochs",), "epochs"),),
         total_default=Default(32, "epochs", "--epochs 32"),
         resume=Resume("switch", ("resume",), note="--resume is not given"),
+        resume_by=("--resume", "latest"),
         extra={"data-workers": ("workers",), "model": ("pretrained",)},
         extra_defaults={"data-workers": "4"},
     ),

@@ -22,7 +22,7 @@ from kube_gaplint.findings import (
 )
 from kube_gaplint.fix.desk import Desk, Draft, OpenFile, Refused
 from kube_gaplint.fix.expected import Expected
-from kube_gaplint.fix.scripts import Script
+from kube_gaplint.fix.scripts import Script, inside_quotes
 from kube_gaplint.model.setting import Origin
 from kube_gaplint.text.edit import (
     Edit,
@@ -42,6 +42,9 @@ _DIRECTIVE = "#SBATCH"
 _SPOILS = "the file is written in a way that cannot be edited safely there"
 _REPEATED = "an alias repeats it, so that the fix would change other places as well"
 _RUNS_A_STRING = lazy_re.compile(r"-[A-Za-z]*c")
+_BLANK = lazy_re.compile(r"\s")
+_NOTHING_WHEN_EMPTY = frozenset({"annotations", "labels", "limits", "requests", "resources"})
+"""Mappings that say nothing when nothing is in them."""
 _ASSIGNED = lazy_re.compile(r"([A-Za-z_]\w*)=")
 
 
@@ -443,6 +446,11 @@ def _remove(change: RemoveEntry, desk: Desk) -> Draft:
     if held is None:
         raise Refused("there is no entry to remove")
     parent, slot = held.parent, held.slot
+    while isinstance(parent, Mapping) and len(parent.entries) == 1 and not parent.merged and parent.anchor is None:
+        above = tree.held(parent)
+        if above is None or not isinstance(above.slot, Entry) or above.slot.name not in _NOTHING_WHEN_EMPTY:
+            break
+        node, parent, slot = parent, above.parent, above.slot
     edits = remove_entry(tree, parent, slot)
     return _made(file, tree, edits, lambda expected: expected.remove(parent, node))
 
@@ -453,8 +461,8 @@ def _add_option(change: AddOption, desk: Desk) -> Draft:
     scalar, tree = script.scalar, script.tree
     if scalar is not None and tree is not None:
         held = tree.held(scalar)
-        whole = _inside_quotes(scalar) == span or scalar.span == span
-        if whole and held is not None and isinstance(held.slot, Item) and isinstance(held.parent, Sequence):
+        one_word = inside_quotes(scalar) == span or scalar.span == span or not _BLANK.search(scalar.text)
+        if one_word and held is not None and isinstance(held.slot, Item) and isinstance(held.parent, Sequence):
             sequence = held.parent
             index = next(index for index, item in enumerate(sequence.items) if item is held.slot)
             if not _is_string_of_a_shell(sequence, index):
@@ -462,11 +470,6 @@ def _add_option(change: AddOption, desk: Desk) -> Draft:
                 edits = insert_items(tree, sequence, index, words)
                 return _made(file, tree, edits, lambda expected: expected.insert(sequence, scalar, words))
     return script.add_words(span, change.words)
-
-
-def _inside_quotes(scalar: Scalar) -> Span:
-    quotes = 1 if scalar.style in ("single", "double") else 0
-    return Span(scalar.span.start + quotes, scalar.span.end - quotes)
 
 
 def _is_string_of_a_shell(sequence: Sequence, index: int) -> bool:

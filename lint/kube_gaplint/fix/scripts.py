@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 _BLANKS = lazy_re.compile(r"[ \t]*")
 _LINE_END = lazy_re.compile(r"[^\r\n]*")
+_GOES_ON = lazy_re.compile(r"[^\s;&|()<>]")
 _ONLY_THIS = lazy_re.compile(r"(?:export[ \t]+|#SBATCH[ \t]+)?")
 
 
@@ -67,9 +68,18 @@ class Script(Struct, frozen=True):
         return self._draft([(span, self._escaped(text), text)])
 
     def add_words(self, span: Span, words: tuple[str, ...]) -> Draft:
-        """Add words behind a word."""
+        """Add words behind a word. Raises Refused where it does not end with the span."""
         text = "".join(f" {shlex.quote(word)}" for word in words)
-        return self._draft([(Span(span.end, span.end), self._escaped(text), text)])
+        end, shown = span.end, self.file.text
+        last = len(shown) if self.scalar is None else inside_quotes(self.scalar).end
+        if end < last and shown[end] in "'\"":
+            if shown[span.start - 1] == shown[end]:
+                end += 1  # the quotes of the word
+            else:
+                last = end  # those of a text that lists options
+        if _GOES_ON.match(shown, end, last):
+            raise Refused("the word goes on")
+        return self._draft([(Span(end, end), self._escaped(text), text)])
 
     def add_comment_before(self, span: Span, comment: str) -> Draft:
         """Add a comment in front of the line on which a command begins. Raises Refused where it would be none there."""
@@ -239,6 +249,12 @@ class Script(Struct, frozen=True):
 
         made: Callable[[Expected], None] = change
         return Draft(self.file, tuple(edits), ((tree, made),))
+
+
+def inside_quotes(scalar: Scalar) -> Span:
+    """The place of a scalar without the quotes around it."""
+    quotes = 1 if scalar.style in ("single", "double") else 0
+    return Span(scalar.span.start + quotes, scalar.span.end - quotes)
 
 
 def _parsed(text: str) -> tree_sitter.Tree:

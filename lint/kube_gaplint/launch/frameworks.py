@@ -81,7 +81,9 @@ def understand(
     framework = None
     if found is not None:
         row = found[0]
-        framework = Framework(row.name, row.title, found[1], row.timeout.how, row.least_torch, row.guards)
+        framework = Framework(
+            row.name, row.title, found[1], row.timeout.how, row.least_torch, row.guards, row.keep, row.resume_by
+        )
     settings = _Reader(look, facts, peeled, torch or Unknown("the torch release is not known")).read()
     return Understood(framework, facts, options, configs, settings)
 

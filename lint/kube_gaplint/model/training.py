@@ -149,6 +149,10 @@ class Framework(Struct, frozen=True):
     """The oldest torch that it runs with, where that is known."""
     guards: bool = False
     """It switches NCCL's asynchronous error handling on by itself."""
+    keep_option: str = ""
+    """The option that bounds how many checkpoints are kept; empty where it has none on the command line."""
+    resume_option: tuple[str, str] = ("", "")
+    """The option and its value that make a restart go on; an empty value is the save path."""
 
 
 class TrainingSettings(Struct, eq=False):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 
 from kube_gaplint import lazy_re
@@ -86,3 +87,11 @@ def share(text: str, total: int | None) -> float | None:
     if text.endswith("%"):
         return min(1.0, int(number) / 100.0)
     return min(1.0, int(number) / total) if total else None
+
+
+def two_digits(number: float) -> float:
+    """The number cut to the two digits that a person would write: 1234 is 1200, 0.567 is 0.56."""
+    if number <= 0:
+        return 0.0
+    unit = 10.0 ** (math.floor(math.log10(number)) - 1)
+    return float(f"{math.floor(number / unit + 1e-9) * unit:.12g}")

@@ -53,6 +53,11 @@ class Mismatch(Struct, frozen=True):
     origin: Origin
     other: Origin
     other_says: str
+    told: int = 0
+    """The number at `origin`, and what it would have to be; 0 where that is not one number's affair."""
+    fits: int = 0
+    along: tuple[tuple[Origin, int, int], ...] = ()
+    """Numbers that follow from it: where they stand, what they are and what they would have to be."""
 
 
 def mismatches(process: TrainingProcess) -> list[Mismatch]:
@@ -123,6 +128,8 @@ def _processes(process: TrainingProcess) -> Iterator[Mismatch]:
             told.origin,
             devices.origin,
             counted(devices.value, "accelerator"),
+            told.value,
+            devices.value,
         )
         return
 
@@ -191,6 +198,8 @@ def _nodes(process: TrainingProcess) -> Iterator[Mismatch]:
             told.origin,
             where,
             counted(total, one),
+            told.value,
+            total,
         )
         return
 
@@ -270,6 +279,9 @@ def _slots(process: TrainingProcess) -> Iterator[Mismatch]:
                 slots.origin,
                 devices.origin,
                 counted(devices.value, "accelerator"),
+                slots.value,
+                devices.value,
+                _ranks_along(process, slots.value, devices.value),
             )
             return
     count = None if launcher is None else as_integer(launcher.options.get("np", "n", "num-proc"))
@@ -290,7 +302,18 @@ def _slots(process: TrainingProcess) -> Iterator[Mismatch]:
         count.origin,
         slots.origin,
         f"{counted(slots.value, 'slot')} a worker",
+        count.value,
+        total,
     )
+
+
+def _ranks_along(process: TrainingProcess, slots: int, wanted: int) -> tuple[tuple[Origin, int, int], ...]:
+    """`-np`, where it counts all slots."""
+    launcher, nodes = process.launcher("mpirun", "horovodrun"), process.workload.nodes
+    count = None if launcher is None else as_integer(launcher.options.get("np", "n", "num-proc"))
+    if not isinstance(count, Set) or not isinstance(nodes, Set) or count.value != nodes.value * slots:
+        return ()
+    return ((count.origin, count.value, nodes.value * wanted),)
 
 
 def _slots_are_kept(process: TrainingProcess, launcher: Launcher, count: int, total: int) -> bool:

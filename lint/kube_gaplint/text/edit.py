@@ -651,7 +651,7 @@ def _flow(value: Data, quote: ScalarStyle, *, json: bool, like: Mapping | None) 
 _PLAIN = lazy_re.compile(
     r"[^\s\x00-\x1f\x7f-\x9f\ufeff\ufffe\uffff\ud800-\udfff'\"&*!|>%@`#\[\]{},?:-][^\r\n\t\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff\ud800-\udfff]*"
 )
-_PLAIN_OPTION = lazy_re.compile(r"--?[A-Za-z][^\s\x00-\x1f\x7f-\x9f:#,\[\]{}]*")
+_PLAIN_OPTION = lazy_re.compile(r"--?[A-Za-z][^\s\x00-\x1f\x7f-\x9f\ufeff\ufffe\uffff\ud800-\udfff]*")
 _LIKE_A_DATE = lazy_re.compile(r"[-+]?[0-9][0-9_]*(?:[-:][0-9].*|\.[0-9.:_eE+-]*)")
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from kube_gaplint.facts.reliability import FLAT_FACTOR, daly, job_mtbf_seconds, lost_gpu_hours
-from kube_gaplint.findings import Fix, Gap, Related, Severity
+from kube_gaplint.findings import Change, Fix, Gap, Related, Severity, longer_or_shorter
 from kube_gaplint.model.pace import Pace
 from kube_gaplint.model.scale import duration, gpu_count, node_count, size
 from kube_gaplint.model.setting import Absent, Set
@@ -81,8 +81,9 @@ def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
     In-memory replicas between the persistent saves cover the faults; gaplint keeps quiet where it sees them.
 
     ## Fix safety
-    There is no automatic fix: the best interval is about √(2 × time of a save × time between failures of the job).
-    `gaplint plan FILE --save-seconds N --step-seconds N` computes it, with the range around it that is as good.
+    Unsafe: saves take time. Where the times of a step and a save are known, the interval becomes the best one, about
+    √(2 × time of a save × time between failures of the job); where only the length of the run is known, a tenth of it.
+    `gaplint plan FILE --save-seconds N --step-seconds N` computes the best, with the range around it that is as good.
 
     ## References
     - J. W. Young, CACM 17(9):530, 1974; J. T. Daly, FGCS 22(3):303-312, 2006
@@ -109,7 +110,7 @@ def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
     if share is not None and share >= 1.0:
         first = "with the first save" if share == 1.0 else "before the first save"
         message = f"{shown}: the run ends after {pace.total_shown}, {first}"
-        yield _gap(process, interval, message, "never", Severity.ERROR)
+        yield _gap(process, interval, message, "never", Severity.ERROR, changes=_tenth(interval, share))
         return
     seconds = pace.seconds(interval.value)
     if seconds is not None:
@@ -119,7 +120,12 @@ def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
             return  # a few epochs on one node: the time of an epoch decides, and it is not known
         message = f"{shown} are {share:.0%} of the run of {pace.total_shown}"
         short = steps is not None and steps <= SHORT_RUN_STEPS
-        yield _gap(process, interval, message, "share", Severity.INFO if short else Severity.WARNING)
+        severity = Severity.INFO if short else Severity.WARNING
+        yield _gap(process, interval, message, "share", severity, changes=_tenth(interval, share))
+
+
+def _tenth(interval: Set[Quantity], share: float) -> tuple[Change, ...]:
+    return longer_or_shorter(interval, LARGEST_SHARE / share)
 
 
 def _by_time(
@@ -130,7 +136,8 @@ def _by_time(
         best = daly(save.value, job_mtbf_seconds(nodes, context.profile.failures_per_1000_node_days))
         if seconds > FLAT_FACTOR * best:
             message = f"{shown} are {duration(seconds)}; the optimum for {nodes} nodes is about {duration(best)}"
-            yield _gap(process, interval, message, "time", seconds=seconds)
+            changes = longer_or_shorter(interval, best / seconds)
+            yield _gap(process, interval, message, "time", seconds=seconds, changes=changes)
             return
     if seconds > LONGEST_SECONDS:
         yield _gap(process, interval, f"{shown} are {duration(seconds)}", "time", seconds=seconds)
@@ -143,6 +150,7 @@ def _gap(
     detail: str,
     severity: Severity = Severity.WARNING,
     seconds: float | None = None,
+    changes: tuple[Change, ...] = (),
 ) -> Gap:
     gpus = gpu_count(process.workload)
     if seconds is not None and gpus is not None:
@@ -162,7 +170,8 @@ def _gap(
         related=related if detail in {"never", "share"} else (),
         fix=Fix(
             "save more often: best is about √(2 × time of a save × time between failures of the job), "
-            "as `gaplint plan` computes it"
+            "as `gaplint plan` computes it",
+            changes,
         ),
         container=process.container.name,
     )

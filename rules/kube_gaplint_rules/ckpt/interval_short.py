@@ -3,7 +3,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kube_gaplint.facts.reliability import FLAT_FACTOR, daly, job_mtbf_seconds
-from kube_gaplint.findings import Fix, Gap, Severity
+from kube_gaplint.findings import Change, Fix, Gap, Severity, longer_or_shorter
 from kube_gaplint.model.pace import Pace
 from kube_gaplint.model.remarks import stands_for_now
 from kube_gaplint.model.scale import duration, node_count
@@ -75,8 +75,9 @@ def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
     minutes each: declare them (`gaplint.dev/step-seconds`), and gaplint computes with the time.
 
     ## Fix safety
-    There is no automatic fix: the best interval is about √(2 × time of a save × time between failures of the job).
-    `gaplint plan FILE --save-seconds N --step-seconds N` computes it, with the range around it that is as good.
+    Unsafe: a failure then costs more steps. Where the times of a step and a save are known, the interval becomes the
+    best one, about √(2 × time of a save × time between failures of the job); else it is left to you. `gaplint plan FILE
+    --save-seconds N --step-seconds N` computes it, with the range around it that is as good.
 
     ## References
     - J. T. Daly, FGCS 22(3):303-312, 2006
@@ -110,20 +111,26 @@ def _by_time(
 ) -> Iterator[Gap]:
     share = save / (save + seconds)
     cost = f"saving takes {share:.0%} of the time of all GPUs"
+    nodes = node_count(process.workload)
+    best = 0.0
+    if nodes is not None and save > 0:
+        best = daly(save, job_mtbf_seconds(nodes, context.profile.failures_per_1000_node_days))
     if seconds < save:
         message = f"a checkpoint every {duration(seconds)}, and one takes {duration(save)}"
-        yield _gap(process, interval, message, cost, "time")
-        return
-    nodes = node_count(process.workload)
-    if nodes is None or save <= 0:
-        return
-    best = daly(save, job_mtbf_seconds(nodes, context.profile.failures_per_1000_node_days))
-    if seconds < best / FLAT_FACTOR:
+        yield _gap(process, interval, message, cost, "time", longer_or_shorter(interval, best / seconds))
+    elif seconds < best / FLAT_FACTOR:
         message = f"a checkpoint every {duration(seconds)}; the optimum for {nodes} nodes is about {duration(best)}"
-        yield _gap(process, interval, message, cost, "time")
+        yield _gap(process, interval, message, cost, "time", longer_or_shorter(interval, best / seconds))
 
 
-def _gap(process: TrainingProcess, interval: Set[Quantity], message: str, consequence: str, detail: str) -> Gap:
+def _gap(
+    process: TrainingProcess,
+    interval: Set[Quantity],
+    message: str,
+    consequence: str,
+    detail: str,
+    changes: tuple[Change, ...] = (),
+) -> Gap:
     return Gap(
         interval.origin,
         message,
@@ -131,7 +138,8 @@ def _gap(process: TrainingProcess, interval: Set[Quantity], message: str, conseq
         detail=detail,
         fix=Fix(
             "save less often: best is about √(2 × time of a save × time between failures of the job), "
-            "as `gaplint plan` computes it"
+            "as `gaplint plan` computes it",
+            changes,
         ),
         container=process.container.name,
     )

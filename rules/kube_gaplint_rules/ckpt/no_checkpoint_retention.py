@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kube_gaplint.findings import Fix, Gap, Related, Severity
+from kube_gaplint.findings import Fix, Gap, Related, Severity, beside
 from kube_gaplint.model.pace import Pace
 from kube_gaplint.model.setting import Absent, Set
 from kube_gaplint.model.storage import kept, thinned_out
@@ -11,6 +11,7 @@ from kube_gaplint.rule import Context, rule
 
 FEW = 5
 """Checkpoints of a whole run up to which nobody needs a retention."""
+KEPT = 3
 
 
 @rule(
@@ -83,7 +84,8 @@ def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
     When something outside of the manifests deletes old checkpoints.
 
     ## Fix safety
-    There is no automatic fix: how many to keep is yours to say.
+    Unsafe: older checkpoints are deleted from then on. Where the framework has an option for it on the command line, 3
+    are kept; another number is yours to say.
 
     ## References
     - https://github.com/foundation-model-stack/fms-hf-tuning/issues/217
@@ -113,6 +115,13 @@ def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
         "the volume fills up, and the save that finds no room ends the run",
         detail="retention",
         related=(Related(volume.capacity.origin, "the size of the claim"), Related(interval.origin, "the interval")),
-        fix=Fix("keep the newest few: save_total_limit, keep_latest_k, or what the framework calls it"),
+        fix=_fix(process, path),
         container=process.container.name,
     )
+
+
+def _fix(process: TrainingProcess, path: Set[str]) -> Fix:
+    option = "" if process.framework is None else process.framework.keep_option
+    if not option:
+        return Fix("keep the newest few: save_total_limit, keep_latest_k, or what the framework calls it")
+    return Fix(f"keep the newest {KEPT}: {option} {KEPT}", beside(process, path.origin, option, str(KEPT)))

@@ -2,12 +2,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kube_gaplint.findings import Fix, Gap, Related, Severity
+from kube_gaplint.findings import Fix, Gap, Related, Severity, beside
 from kube_gaplint.model.pace import Pace
 from kube_gaplint.model.scale import size
 from kube_gaplint.model.setting import Absent, Set
 from kube_gaplint.model.training import TrainingProcess
 from kube_gaplint.rule import Context, rule
+
+_TITLE = "let it load the newest checkpoint at its start"
 
 
 @rule(
@@ -71,7 +73,8 @@ def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
     When the program looks for its last checkpoint in a way that no option shows.
 
     ## Fix safety
-    There is no automatic fix: a resume from the wrong folder is worse than none.
+    Unsafe: a resume from the wrong folder is worse than none. It is made where one option of the framework names the
+    folder that the run saves to, or asks for the newest checkpoint in it (Megatron's `--load`); else it is left to you.
 
     ## References
     - https://www.databricks.com/blog/mpt-7b
@@ -98,6 +101,14 @@ def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
         f"a restart of {size(process.workload)} begins at step 0 beside its own checkpoints",
         detail="resume",
         related=tuple(related),
-        fix=Fix("let it load the newest checkpoint at its start"),
+        fix=Fix(_TITLE) if written else _fix(process),
         container=process.container.name,
     )
+
+
+def _fix(process: TrainingProcess) -> Fix:
+    path = process.settings.save_path
+    option, value = ("", "") if process.framework is None else process.framework.resume_option
+    if not option or not isinstance(path, Set):
+        return Fix(_TITLE)
+    return Fix(f"{_TITLE}: {option} {value or path.value}", beside(process, path.origin, option, value or path.value))

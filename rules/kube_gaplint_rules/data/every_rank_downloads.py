@@ -75,7 +75,7 @@ def check(process: TrainingProcess, _context: Context) -> Iterator[Gap]:
     When the image holds the model in its cache.
 
     ## Fix safety
-    Unsafe: offline, a program fails where the cache lacks a file.
+    There is no automatic fix: something has to fill the cache first, and offline a program fails where it lacks a file.
 
     ## References
     - https://github.com/allenai/OLMo/issues/550

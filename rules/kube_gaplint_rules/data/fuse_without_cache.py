@@ -74,7 +74,7 @@ def check(process: TrainingProcess, _context: Context) -> Iterator[Gap]:
     When each file is read once, as a stream.
 
     ## Fix safety
-    Unsafe: a cache takes disk or memory of the node.
+    There is no automatic fix: a cache takes disk or memory of the node, and how much there is room for is yours to say.
 
     ## References
     - https://cloud.google.com/kubernetes-engine/docs/how-to/cloud-storage-fuse-csi-driver-perf

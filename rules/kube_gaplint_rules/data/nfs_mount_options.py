@@ -3,13 +3,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kube_gaplint.facts.storage import NFS_CLIENTS
-from kube_gaplint.findings import Fix, Gap, Related, Severity
+from kube_gaplint.findings import AppendItem, Fix, Gap, Related, Severity
 from kube_gaplint.model.scale import node_count
 from kube_gaplint.model.setting import Set, Unknown
-from kube_gaplint.model.workload import Workload
+from kube_gaplint.model.workload import Backing, Volume, Workload
 from kube_gaplint.rule import Context, rule
 
 LEAST_NODES = 16
+
+_OPTION = "nconnect=16"
 
 
 @rule(
@@ -97,7 +99,8 @@ def check(workload: Workload, _context: Context) -> Iterator[Gap]:
     When the nodes set `nconnect` in `/etc/nfsmount.conf`, or the server cannot serve several connections.
 
     ## Fix safety
-    Unsafe: the option changes the load on the server, and takes effect with a new mount.
+    Unsafe: the option changes the load on the server, and takes effect with a new mount (of a StorageClass: with a new
+    volume). A volume that stands in the pod itself has no mount options: it needs a PersistentVolume first.
 
     ## References
     - https://man7.org/linux/man-pages/man5/nfs.5.html
@@ -124,6 +127,13 @@ def check(workload: Workload, _context: Context) -> Iterator[Gap]:
                 "its 128 request slots fill up while the link is nearly idle, and reads of all GPUs queue",
                 detail=f"nconnect:{volume.name}",
                 related=() if backing.origin.place == volume.origin.place else (Related(volume.origin, "used here"),),
-                fix=Fix("add nconnect to the mountOptions of the PersistentVolume"),
+                fix=_fix(volume, backing),
                 container=container.name,
             )
+
+
+def _fix(volume: Volume, backing: Backing) -> Fix:
+    title = f"add {_OPTION} to the mountOptions of the PersistentVolume"
+    if volume.kind != "claim" or backing.origin.node is None:
+        return Fix(title)
+    return Fix(title, (AppendItem(backing.origin, "mountOptions", _OPTION),))

@@ -2,13 +2,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kube_gaplint.findings import Fix, Gap, Severity
+from kube_gaplint.findings import Change, Fix, Gap, SetKey, Severity
 from kube_gaplint.model.pod import Toleration, tolerations
 from kube_gaplint.model.scale import size
 from kube_gaplint.model.setting import Absent, Set
 from kube_gaplint.model.workload import Workload
 from kube_gaplint.rule import Context, rule
 
+SECONDS = 300
+"""How long Kubernetes lets pods stay on a dead node where nothing is said."""
 DEAD = frozenset({"node.kubernetes.io/unreachable", "node.kubernetes.io/not-ready"})
 
 
@@ -72,7 +74,8 @@ def check(workload: Workload, _context: Context) -> Iterator[Gap]:
     When something outside of Kubernetes deletes pods of dead nodes.
 
     ## Fix safety
-    Unsafe: the pods may need one of the taints that the blanket covered.
+    Unsafe: pods leave a node that may come back. A blanket itself is left to you: the pods may need one of the taints
+    that it covers.
 
     ## References
     - https://kubernetes.io/docs/concepts/scheduling-eviction/taint-and-toleration/#taint-based-evictions
@@ -88,8 +91,18 @@ def check(workload: Workload, _context: Context) -> Iterator[Gap]:
                     what,
                     f"a pod of {size(workload)} on a dead node is never replaced, and the rest waits for it",
                     detail="blanket",
-                    fix=Fix("name the taints of your GPU pool, and give NoExecute ones tolerationSeconds"),
+                    fix=_fix(toleration),
                 )
+
+
+def _fix(toleration: Toleration) -> Fix:
+    """Kubernetes takes tolerationSeconds with the effect NoExecute alone."""
+    if not (isinstance(toleration.key, Set) and toleration.key.value in DEAD):
+        return Fix("name the taints of your GPU pool, and give NoExecute ones tolerationSeconds")
+    changes: list[Change] = [SetKey(toleration.origin, ("tolerationSeconds",), SECONDS)]
+    if isinstance(toleration.effect, Absent):
+        changes.insert(0, SetKey(toleration.origin, ("effect",), "NoExecute"))
+    return Fix(f"let the pod go after a while: tolerationSeconds: {SECONDS}", tuple(changes))
 
 
 def _blanket(toleration: Toleration) -> str:

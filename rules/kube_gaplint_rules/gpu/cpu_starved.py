@@ -3,12 +3,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kube_gaplint.facts.resources import CPUS_OF_A_GPU
-from kube_gaplint.findings import Fix, Gap, Related, Severity
+from kube_gaplint.findings import Change, Fix, Gap, Related, ReplaceValue, SetKey, Severity
 from kube_gaplint.model.budget import several_pods
 from kube_gaplint.model.rendezvous import computes_together
 from kube_gaplint.model.resources import Asked, asked, busy_cores, data_workers, limit, processes_in
 from kube_gaplint.model.scale import counted
-from kube_gaplint.model.setting import Set
+from kube_gaplint.model.setting import Origin, Set
 from kube_gaplint.model.units import quantity
 from kube_gaplint.model.workload import Workload
 from kube_gaplint.rule import Context, rule
@@ -91,7 +91,10 @@ def check(workload: Workload, context: Context) -> Iterator[Gap]:
                 f"{counted(one.devices, 'GPU')}, but no CPU request",
                 f"other pods on the node take the cores that feed the GPUs, and {_loss(workload, one)}",
                 detail="request",
-                fix=Fix(f"request at least {CPUS_OF_A_GPU} CPUs a GPU, and what the data loaders need"),
+                fix=Fix(
+                    f"request at least {CPUS_OF_A_GPU} CPUs a GPU, and what the data loaders need",
+                    _requested(one, CPUS_OF_A_GPU * one.devices),
+                ),
                 container=one.container.name,
             )
 
@@ -125,6 +128,15 @@ def _too_low(workload: Workload, one: Asked, bound: Set[str]) -> Iterator[Gap]:
         f"the kernel stops the threads that use it up for the rest of each 100 ms, and {_loss(workload, one)}",
         detail="limit",
         related=() if workers is None else (Related(workers.origin, "the data-loader workers"),),
-        fix=Fix(f"raise the limit to {need} or more, or drop it and keep a request"),
+        fix=Fix(f"raise the limit to {need} or more, or drop it and keep a request", _raised(bound.origin, need)),
         container=one.container.name,
     )
+
+
+def _requested(one: Asked, cores: int) -> tuple[Change, ...]:
+    container = one.container.origin
+    return () if container.node is None else (SetKey(container, ("resources", "requests", "cpu"), cores),)
+
+
+def _raised(bound: Origin, cores: int) -> tuple[Change, ...]:
+    return (ReplaceValue(bound, str(cores)),) if bound.written else ()

@@ -2,9 +2,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kube_gaplint.findings import Fix, Gap, Related, Severity
+from kube_gaplint.findings import Fix, Gap, Related, Severity, rescaled
 from kube_gaplint.model.training import TrainingProcess
-from kube_gaplint.model.world import mismatches
+from kube_gaplint.model.world import Mismatch, mismatches
 from kube_gaplint.rule import Context, rule
 
 
@@ -75,7 +75,8 @@ def check(process: TrainingProcess, _context: Context) -> Iterator[Gap]:
     When some GPUs of the container are meant for another program.
 
     ## Fix safety
-    There is no automatic fix: which of the two numbers is right is yours to say.
+    Unsafe: the number of processes or nodes becomes that of the devices or pods that are asked for, and which of the
+    two is right is yours to say. Sizes of parallel groups are left to you.
 
     ## References
     - https://docs.pytorch.org/docs/stable/elastic/run.html
@@ -91,6 +92,13 @@ def check(process: TrainingProcess, _context: Context) -> Iterator[Gap]:
             found.consequence,
             detail=found.detail,
             related=(Related(found.other, found.other_says),),
-            fix=Fix("bring the two numbers together; where the launcher allows it, let it count by itself"),
+            fix=_fix(found),
             container=process.container.name,
         )
+
+
+def _fix(found: Mismatch) -> Fix:
+    title = "bring the two numbers together; where the launcher allows it, let it count by itself"
+    numbers = ((found.origin, found.told, found.fits), *found.along) if found.fits else ()
+    changes = [rescaled(*number) for number in numbers]
+    return Fix(title, tuple(change for one in changes for change in one) if all(changes) else ())

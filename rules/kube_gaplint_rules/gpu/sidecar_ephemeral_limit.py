@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kube_gaplint.findings import Fix, Gap, Related, Severity
+from kube_gaplint.findings import Change, Fix, Gap, Related, RemoveEntry, ReplaceValue, Severity
 from kube_gaplint.model.resources import limit
 from kube_gaplint.model.setting import Absent, Set
 from kube_gaplint.model.workload import Container, Role, Workload
@@ -74,7 +74,8 @@ def check(workload: Workload, _context: Context) -> Iterator[Gap]:
     When the training container writes nothing to its own disk or an emptyDir.
 
     ## Fix safety
-    Unsafe: a limit that is too low on the training container evicts as well.
+    Unsafe: the limit of the helper is dropped, so that nothing bounds what it writes. A limit on the training container
+    would have to be high enough, and only you know how high that is.
 
     ## References
     - https://kubernetes.io/docs/concepts/configuration/manage-resources-containers/#local-ephemeral-storage
@@ -93,9 +94,16 @@ def check(workload: Workload, _context: Context) -> Iterator[Gap]:
                 "the kubelet evicts the pod when all containers together use more than the limits that are there",
                 detail=f"sidecar:{name}",
                 related=(Related(main[0].origin, f"container {main[0].name} has no limit"),),
-                fix=Fix(f"give {main[0].name} a limit of its own, or drop this one"),
+                fix=Fix(f"give {main[0].name} a limit of its own, or drop this one", _dropped(role, bound)),
                 container=name,
             )
+
+
+def _dropped(role: Role, bound: Set[str]) -> tuple[Change, ...]:
+    """An annotation is there to be read: 0 is what means no limit."""
+    if any(role.pod.annotations.get(annotation) == bound for annotation in SIDECAR_ANNOTATIONS):
+        return (ReplaceValue(bound.origin, "0", as_text=True),)
+    return (RemoveEntry(bound.origin),)
 
 
 def _unbounded(container: Container, role: Role, workload: Workload) -> bool:

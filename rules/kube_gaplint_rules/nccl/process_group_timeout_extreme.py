@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kube_gaplint.findings import Fix, Gap, Related, Severity
+from kube_gaplint.findings import Fix, Gap, Related, Severity, rescaled
 from kube_gaplint.model.scale import duration, idle_cost, size
 from kube_gaplint.model.setting import Set
 from kube_gaplint.model.training import TrainingProcess
@@ -74,7 +74,8 @@ def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
     When one rank really works alone for hours (tokenising, converting a checkpoint). Better do that in its own job.
 
     ## Fix safety
-    There is no automatic fix: the timeout must be longer than the slowest step that only one rank does.
+    Unsafe: the timeout must be longer than the slowest step that only one rank does. A long one becomes 30 minutes, a
+    short one 10. One that is switched off is left to you: nothing tells in which unit to write it.
 
     ## References
     - https://pytorch.org/docs/stable/distributed.html#torch.distributed.init_process_group
@@ -94,7 +95,7 @@ def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
             f"{size(workload)} waits until a person looks",
             detail="off",
             related=related,
-            fix=_fix(process),
+            fix=Fix(_remedy(process, "10 to 30 minutes")),
             container=process.container.name,
         )
     elif seconds >= LONG:
@@ -105,7 +106,7 @@ def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
             f"each hang idles {size(workload)} for {duration(seconds)}" + (f": {cost}" if cost else ""),
             detail="long",
             related=related,
-            fix=_fix(process),
+            fix=Fix(_remedy(process, "30 minutes"), rescaled(timeout.origin, seconds, 1800.0)),
             container=process.container.name,
         )
     elif seconds < SHORT and workload.multi_node is not False:
@@ -117,11 +118,11 @@ def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
                 f"a link that is away for {duration(seconds)} ends the run of {size(workload)}",
                 detail="short",
                 related=related if rdma is None else (*related, Related(rdma, "RDMA is used")),
-                fix=_fix(process),
+                fix=Fix(_remedy(process, "10 minutes"), rescaled(timeout.origin, seconds, 600.0)),
                 container=process.container.name,
             )
 
 
-def _fix(process: TrainingProcess) -> Fix:
+def _remedy(process: TrainingProcess, length: str) -> str:
     how = process.framework.timeout_option if process.framework is not None else ""
-    return Fix(f"set {how or 'it'} to 10 to 30 minutes: longer than the slowest step that only one rank does")
+    return f"set {how or 'it'} to {length}, if that is longer than the slowest step that only one rank does"

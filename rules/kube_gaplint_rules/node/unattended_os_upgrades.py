@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kube_gaplint.findings import Fix, Gap, Related, Severity
+from kube_gaplint.findings import Change, Fix, Gap, Related, ReplaceValue, Severity
 from kube_gaplint.model.nodes import NodeBootstrap, UpgradeAction
 from kube_gaplint.model.setting import Set
 from kube_gaplint.rule import Context, rule
@@ -66,7 +66,8 @@ def check(bootstrap: NodeBootstrap, _context: Context) -> Iterator[Gap]:
     Pools that are drained before each upgrade, or that never run training.
 
     ## Fix safety
-    There is no automatic fix: switch the upgrades off, and roll new images in a window of your own.
+    Unsafe: cloud-init's `package_upgrade: true` becomes false, and kOps' `updatePolicy: automatic` external. Nothing
+    installs security updates then: roll new images in a window of your own. Commands in scripts are left to you.
 
     ## References
     - https://www.datadoghq.com/blog/engineering/2023-03-08-deep-dive-into-platform-level-impact/
@@ -96,6 +97,8 @@ def check(bootstrap: NodeBootstrap, _context: Context) -> Iterator[Gap]:
             )
 
 
+OFF = {"package_upgrade: true": "package_upgrade: false", "automatic": "external"}
+"""What switches cloud-init's and kOps' upgrades off, by what stands there."""
 _ROLLS_NODES = frozenset({"DaemonSet", "Plan"})
 """Kinds that upgrade nodes that run already, one after the other: a person applied them, and can hold them back."""
 
@@ -118,5 +121,10 @@ def _gap(bootstrap: NodeBootstrap, action: UpgradeAction, held: list[UpgradeActi
         detail=f"{action.kind}:{action.what}",
         severity=severity,
         related=related,
-        fix=Fix("switch unattended upgrades off, and roll tested images in a window of your own"),
+        fix=Fix("switch unattended upgrades off, and roll tested images in a window of your own", _off(action)),
     )
+
+
+def _off(action: UpgradeAction) -> tuple[Change, ...]:
+    instead = OFF.get(" ".join(action.origin.place.text.split()))
+    return () if instead is None else (ReplaceValue(action.origin, instead, raw=True),)

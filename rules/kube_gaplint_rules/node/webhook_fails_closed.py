@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kube_gaplint.findings import Fix, Gap, Related, Severity
+from kube_gaplint.findings import Fix, Gap, Related, Severity, rescaled
 from kube_gaplint.model.nodes import Webhook
 from kube_gaplint.model.setting import Set
 from kube_gaplint.rule import Context, rule
@@ -72,7 +72,8 @@ def check(webhook: Webhook, _context: Context) -> Iterator[Gap]:
     A security policy must not be passed over: then run several replicas, spread over nodes.
 
     ## Fix safety
-    Unsafe: with `Ignore`, or with a selector, pods are created that the webhook has not seen.
+    Unsafe: a long timeout is shortened. The namespaces are left to you: with a selector, or with `Ignore`, pods are
+    created that the webhook has not seen.
 
     ## References
     - https://kubernetes.io/docs/concepts/cluster-administration/admission-webhooks-good-practices/
@@ -97,8 +98,16 @@ def check(webhook: Webhook, _context: Context) -> Iterator[Gap]:
         detail="fails-closed",
         severity=Severity.INFO if several or webhook.of_operator else Severity.WARNING,
         related=_related(webhook),
-        fix=Fix("select the namespaces that need it, keep timeoutSeconds at 10 or below, or run several replicas"),
+        fix=_fix(webhook),
     )
+
+
+def _fix(webhook: Webhook) -> Fix:
+    """Which namespaces need a webhook, nobody but its owner can say; how long it is waited for, is only a number."""
+    seconds = webhook.timeout_seconds
+    if webhook.covers_everything or not isinstance(seconds, Set):
+        return Fix("select the namespaces that need it, keep timeoutSeconds at 10 or below, or run several replicas")
+    return Fix(f"set timeoutSeconds: {LONG:.0f}", rescaled(seconds.origin, seconds.value, LONG))
 
 
 def _related(webhook: Webhook) -> tuple[Related, ...]:

@@ -1,9 +1,9 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterator
 
+from kube_gaplint import lazy_re
 from kube_gaplint.findings import Change, Fix, Gap, Related, ReplaceValue, Severity
 from kube_gaplint.model.budget import failure_layers, failures_over_the_run
 from kube_gaplint.model.retry import disruptions_are_ignored
@@ -15,7 +15,7 @@ from kube_gaplint.rule import Context, rule
 ENOUGH_WITH_RULE = 10
 """With disruptions left uncounted, a budget of this size stands for faults of the job itself."""
 DAY = 86_400.0
-_ARRAY = re.compile(r"(.*?)(\d+)-\d+%1")
+_ARRAY = lazy_re.compile(r"(.*?)(\d+)-\d+%1")
 
 
 @rule(

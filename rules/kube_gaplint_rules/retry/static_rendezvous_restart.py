@@ -1,15 +1,18 @@
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
+from kube_gaplint import lazy_re
 from kube_gaplint.facts.rendezvous import INSTEAD, OUTSIDE_STORES, ignored_keys
-from kube_gaplint.findings import Fix, Gap, Related, Severity
+from kube_gaplint.findings import Fix, Gap, Related, ReplaceValue, Severity
 from kube_gaplint.model.rendezvous import agent_of, is_foreign, spans_nodes
 from kube_gaplint.model.scale import size
-from kube_gaplint.model.setting import Set
+from kube_gaplint.model.setting import Origin, Set
 from kube_gaplint.model.training import Launcher, TrainingProcess
 from kube_gaplint.rule import Context, rule
 
+_CONF = lazy_re.compile(r"((?:--?[\w-]*conf=)?)(.*)", re.DOTALL)
 _NO_ID = frozenset({"none", ""})
 
 
@@ -83,7 +86,9 @@ def check(process: TrainingProcess, _context: Context) -> Iterator[Gap]:
     Where each node trains by itself, so that nobody has to come back.
 
     ## Fix safety
-    Unsafe: c10d needs an endpoint that all nodes reach, and its store lives in the pod behind it.
+    Unsafe: what `--rdzv-conf` says in vain is renamed, so that it comes into force, or taken out where nobody reads it.
+    Another backend or id is left to you: c10d needs an endpoint that all nodes reach, and its store lives in the pod
+    behind it.
 
     ## References
     - https://docs.pytorch.org/docs/stable/elastic/run.html
@@ -131,9 +136,24 @@ def _ignored(process: TrainingProcess, agent: Launcher, backend: Set[str]) -> It
             + (f": {instead} is what it calls it" if instead else ""),
             "the default stays in force, and nothing says so",
             detail=f"conf {key}",
-            fix=Fix(f"set {instead} instead" if instead else f"leave {key} out, or choose the backend that reads it"),
+            fix=_fix(conf.origin, key, instead),
             container=process.container.name,
         )
+
+
+def _fix(conf: Origin, key: str, instead: str) -> Fix:
+    """What the backend calls it, or without it: then what is in force is what is written."""
+    title = f"set {instead} instead" if instead else f"leave {key} out, or choose the backend that reads it"
+    found = _CONF.fullmatch(conf.place.text.strip("\"'"))
+    assert found is not None
+    pairs = found[2].split(",")
+    names = [pair.partition("=")[0].strip() for pair in pairs]
+    if names.count(key) != 1 or instead in names or not all("=" in pair for pair in pairs):
+        return Fix(title)
+    at = names.index(key)
+    kept = [f"{instead}={pairs[at].partition('=')[2]}"] if instead else []
+    text = ",".join([*pairs[:at], *kept, *pairs[at + 1 :]])
+    return Fix(title, (ReplaceValue(conf, found[1] + text),) if text else ())
 
 
 def _shared(process: TrainingProcess, agent: Launcher, backend: Set[str]) -> Iterator[Gap]:

@@ -2,14 +2,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kube_gaplint.findings import Fix, Gap, Related, Severity
-from kube_gaplint.model.setting import Set
+from kube_gaplint.findings import Change, Fix, Gap, Related, ReplaceValue, Severity, put
+from kube_gaplint.model.setting import Origin, Set
 from kube_gaplint.model.slurm import SlurmNodeSet
 from kube_gaplint.model.units import share
 from kube_gaplint.rule import Context, rule
 
 MOST_AT_ONCE = 0.2
 """Share of a node set up to which a rolling update takes few jobs down."""
+
+_AWARE = "slurmAwareRollingUpdate"
 
 
 @rule(
@@ -92,7 +94,7 @@ def _slinky(nodes: SlurmNodeSet) -> Gap | None:
         detail="slinky",
         severity=_severity(nodes),
         related=(Related(strategy.origin, f"updateStrategy {strategy.value}"),),
-        fix=Fix("leave workloadDisruptionProtection on, or update with OnDelete"),
+        fix=Fix("leave workloadDisruptionProtection on, or update with OnDelete", _switched_on(protected.origin)),
     )
 
 
@@ -112,8 +114,15 @@ def _soperator(nodes: SlurmNodeSet) -> Gap | None:
         detail="soperator",
         severity=_severity(nodes),
         related=(Related(most.origin, f"maxUnavailable {most.value}"),),
-        fix=Fix("update through Slurm: updateStrategy: slurmAwareRollingUpdate"),
+        fix=Fix(
+            f"update through Slurm: updateStrategy: {_AWARE}",
+            (put(strategy.origin, strategy.origin, ("updateStrategy",), _AWARE),),
+        ),
     )
+
+
+def _switched_on(origin: Origin) -> tuple[Change, ...]:
+    return (ReplaceValue(origin, "true"),) if origin.written else ()
 
 
 def _amount(share_of_nodes: float) -> str:

@@ -1,13 +1,17 @@
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
-from kube_gaplint.findings import Fix, Gap, Related, Severity
+from kube_gaplint.findings import Change, Fix, Gap, Related, ReplaceValue, SetKey, Severity
 from kube_gaplint.model.pod import hook, hook_seconds
 from kube_gaplint.model.scale import duration
 from kube_gaplint.model.setting import Set
-from kube_gaplint.model.workload import Workload
+from kube_gaplint.model.workload import Pod, Workload
 from kube_gaplint.rule import Context, rule
+
+DEFAULT_GRACE = 30.0
+"""Seconds that a pod has where nothing is written."""
 
 
 @rule(
@@ -70,7 +74,7 @@ def check(workload: Workload, _context: Context) -> Iterator[Gap]:
     Never.
 
     ## Fix safety
-    Unsafe: how long the program needs after the hook is not known.
+    Unsafe: how long the program needs after the hook is not known. The fix leaves it what it would have without one.
 
     ## References
     - https://kubernetes.io/docs/concepts/containers/container-lifecycle-hooks/#hook-handler-execution
@@ -92,6 +96,16 @@ def check(workload: Workload, _context: Context) -> Iterator[Gap]:
             "no time is left between SIGTERM and SIGKILL: a save on SIGTERM is cut off",
             detail="prestop",
             related=(Related(grace.origin, "the grace period"),) if grace.origin.written else (),
-            fix=Fix("raise terminationGracePeriodSeconds above the hook and the save together, or shorten the hook"),
+            fix=_fix(role.pod, grace, seconds),
             container=container.name,
         )
+
+
+def _fix(pod: Pod, grace: Set[float], seconds: float) -> Fix:
+    wanted = math.ceil(seconds + max(grace.value, DEFAULT_GRACE))
+    changes: tuple[Change, ...] = ()
+    if grace.origin.written:
+        changes = (ReplaceValue(grace.origin, str(wanted)),)
+    elif not pod.origin.chain:
+        changes = (SetKey(pod.origin, ("terminationGracePeriodSeconds",), wanted),)
+    return Fix(f"set terminationGracePeriodSeconds: {wanted}, or shorten the hook", changes)
