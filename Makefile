@@ -4,8 +4,9 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+DOCS_STAMP := $(VENV)/.docs-installed
 
-.PHONY: demo test delivery lint types imports index check bench clean
+.PHONY: demo test delivery docs lint types imports index check bench clean
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -13,6 +14,11 @@ $(BIN)/python:
 # The package is installed in place; the stamp is renewed when pyproject.toml changes.
 $(STAMP): $(BIN)/python pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	touch $@
+
+# What only the documentation needs is installed when it is built or tested.
+$(DOCS_STAMP): $(STAMP)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[docs]'
 	touch $@
 
 # Lints the bundled examples. They hold gaps on purpose: gaplint exits with 1, and anything else is a failure.
@@ -23,9 +29,15 @@ demo: $(STAMP)
 test: $(STAMP)
 	$(BIN)/python -m pytest -n auto
 
-# What is slow and needs a package index: the hooks with pre-commit itself, wheel and sdist in a fresh environment.
-delivery: $(STAMP)
+# What is slow and needs a package index: the hooks with pre-commit itself, wheel and sdist in a fresh environment, the
+# documentation in a browser (chromium and chromedriver; without them those tests are skipped).
+delivery: $(STAMP) $(DOCS_STAMP)
 	$(BIN)/python -m pytest -m slow
+
+# The documentation site, in build/site.
+docs: $(DOCS_STAMP)
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet --strict
+	@echo "to read it: $(BIN)/python -m http.server --bind 127.0.0.1 --directory build/site"
 
 lint: $(STAMP)
 	$(BIN)/ruff check .
@@ -50,4 +62,4 @@ bench: $(STAMP)
 	$(BIN)/python bench/run.py
 
 clean:
-	rm -rf $(VENV) dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis

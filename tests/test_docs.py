@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
+from ruamel.yaml import YAML
 
+from kube_gaplint import engine
 from kube_gaplint.cli.check import command
 from kube_gaplint.config import schema, settings
 from kube_gaplint.config.find import ConfigFile
@@ -46,6 +50,35 @@ def test_every_option_about_living_with_findings_is_explained() -> None:
     ]
     assert len(options) > 5
     assert [name for name in options if name not in ADOPTION] == []
+
+
+JOB: dict[str, Any] = {
+    "apiVersion": "batch/v1",
+    "kind": "Job",
+    "metadata": {"name": "train"},
+    "spec": {"parallelism": 2, "template": {"spec": {"restartPolicy": "Never"}}},
+}
+
+
+@pytest.mark.parametrize("number", range(3))
+def test_the_three_states_are_as_the_page_says(number: int, tmp_path: Path) -> None:
+    page = (DOCS / "deciding.md").read_text(encoding="utf-8")
+    text = re.findall(r"```yaml\n(.*?)```", page, re.S)[number]
+    container = {
+        "name": "c",
+        "image": "pytorch/pytorch:2.3.1-cuda12.1-cudnn8-runtime",
+        "command": ["python", "train.py"],
+        "resources": {"limits": {"nvidia.com/gpu": 8}},
+        **YAML(typ="safe").load(text),
+    }
+    pod = JOB["spec"]["template"]["spec"] | {"containers": [container]}
+    job = JOB | {"spec": JOB["spec"] | {"template": {"spec": pod}}}
+    path = tmp_path / "job.yaml"
+    path.write_text(json.dumps(job), encoding="utf-8")
+    (workload,) = engine.read(engine.Request(paths=(str(path),))).model.workloads
+    environment = workload.roles[0].pod.containers[0].environment
+    state = type(environment.get("NCCL_IB_TIMEOUT")).__name__.lower()
+    assert re.search(r"#\s*(set|absent|unknown)", text)[1] == state  # type: ignore[index]
 
 
 def test_links_lead_somewhere() -> None:

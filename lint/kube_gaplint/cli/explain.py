@@ -18,7 +18,7 @@ from kube_gaplint.cli.types import File, Grouped, GroupedCommand, Near, RuleName
 from kube_gaplint.findings import Report, Severity
 from kube_gaplint.incidents import Incident
 from kube_gaplint.report.layout import Palette, hanging, wrapped
-from kube_gaplint.report.page import incident_head, incident_lines, page_lines
+from kube_gaplint.report.page import EVIDENCE, incident_head, incident_lines, page_lines
 from kube_gaplint.report.same_gap import has_gap, same_gap_lines
 
 if TYPE_CHECKING:
@@ -33,12 +33,6 @@ gaplint explain CKPT                       the rules of a family
 gaplint explain IL-0125                    an incident
 gaplint explain IL-0125 --check train/     whether these files have the same gap"""
 _WIDEST = 100
-_EVIDENCE = {
-    "direct": "Direct: an incident shows this very condition",
-    "derived": "Derived: it follows from an incident and from how the software behaves",
-    "thin": "Thin: it rests on a single report",
-    "facts": "Facts: it follows from how the software reads the setting",
-}
 
 
 class _Topic(RuleName):
@@ -135,7 +129,7 @@ def rule_lines(rule: Rule, columns: int, palette: Palette) -> list[str]:
     lines = [f"{head}  {palette.dim(f'{rule.severity}, since {rule.since}')}"]
     lines += page_lines(rule.page, columns, palette)
     lines += ["", palette.bold("Evidence")]
-    lines += [f"  {line}" for line in wrapped(f"{_EVIDENCE[rule.evidence_kind]}.", columns - 2)]
+    lines += [f"  {line}" for line in wrapped(f"{EVIDENCE[rule.evidence_kind]}.", columns - 2)]
     for identifier in rule.evidence:
         incident = incidents.incident(identifier)
         lines += [f"  {identifier}"] if incident is None else incident_head(incident, columns, palette, indent=2)

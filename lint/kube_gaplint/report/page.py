@@ -29,6 +29,15 @@ VERIFICATION = {
 }
 
 
+EVIDENCE = {
+    "direct": "Direct: an incident shows this very condition",
+    "derived": "Derived: it follows from an incident and from how the software behaves",
+    "thin": "Thin: it rests on a single report",
+    "facts": "Facts: it follows from how the software reads the setting",
+}
+"""How much evidence a rule has, by its `evidence_kind`."""
+
+
 def page_lines(page: str, columns: int, palette: Palette) -> list[str]:
     """A page of Markdown in lines."""
     lines: list[str] = []
