@@ -85,9 +85,19 @@ def test_the_navigation_holds_every_page_once() -> None:
 
 def test_a_link_to_what_the_site_has_not_is_an_error() -> None:
     with pytest.raises(KeyError):
-        addresses.rewritten("[x](../lint/kube_gaplint/engine.py)", "docs/adoption.md", "adoption.md")
+        addresses.rewritten("[x](../lint/kube_gaplint/no_such.py)", "docs/adoption.md", "adoption.md")
+    with pytest.raises(KeyError):
+        addresses.rewritten("[x](../LICENSE.md)", "docs/adoption.md", "adoption.md")
     moved = addresses.rewritten("[a](docs/ci/README.md#x) [b](https://c.example) [c](#d)", "README.md", "index.md")
     assert moved == "[a](ci/README.md#x) [b](https://c.example) [c](#d)"
+
+
+def test_files_that_pages_lead_to_are_copied() -> None:
+    text = "[x](../lint/kube_gaplint/facts/variables.tsv)"
+    assert addresses.rewritten(text, "docs/a.md", "a.md") == "[x](repository/lint/kube_gaplint/facts/variables.tsv)"
+    assert [*addresses.copies(text, "docs/a.md")] == [
+        ("repository/lint/kube_gaplint/facts/variables.tsv", "lint/kube_gaplint/facts/variables.tsv")
+    ]
 
 
 def test_the_start_page_is_the_readme() -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import posixpath
 import re
+from collections.abc import Iterator
+from pathlib import Path
 
 OUTSIDE = {
     "README.md": "index.md",
@@ -16,6 +18,9 @@ OUTSIDE = {
     "rules/kube_gaplint_rules/incidents.schema.json": "schemas/incident.json",
 }
 """Files of the repository outside of docs/ that the site has too, with their place there."""
+ROOT = Path(__file__).parent.parent.parent
+_COPIES = "repository/"
+"""Where copies of other files stand that pages lead to: tables, data."""
 
 _LINK = re.compile(r"(\]\()([^)\s#:]+)(#[^)\s]*)?(\))")
 
@@ -36,12 +41,31 @@ def relative(target: str, page: str) -> str:
 def rewritten(markdown: str, source: str, page: str) -> str:
     """The Markdown of a repository's file as that of a page of the site, with its links made to fit.
 
-    `source` is the file's path in the repository. Raises KeyError for a link to what the site does not have.
+    `source` is the file's path in the repository. Raises KeyError for a link to what the site cannot have.
     """
 
     def link(match: re.Match[str]) -> str:
-        path = posixpath.normpath(posixpath.join(posixpath.dirname(source), match[2]))
-        target = path.removeprefix("docs/") if path.startswith("docs/") else OUTSIDE[path]
+        path = _path(source, match[2])
+        target = path.removeprefix("docs/") if path.startswith("docs/") else OUTSIDE.get(path) or _copy(path)
         return f"{match[1]}{relative(target, page)}{match[3] or ''}{match[4]}"
 
     return _LINK.sub(link, markdown)
+
+
+def copies(markdown: str, source: str) -> Iterator[tuple[str, str]]:
+    """The files that a page leads to and that have no page of their own: their place on the site and their path."""
+    for match in _LINK.finditer(markdown):
+        path = _path(source, match[2])
+        if not path.startswith("docs/") and path not in OUTSIDE:
+            yield _copy(path), path
+
+
+def _path(source: str, target: str) -> str:
+    return posixpath.normpath(posixpath.join(posixpath.dirname(source), target))
+
+
+def _copy(path: str) -> str:
+    """The place of a copy. Raises KeyError where there is no such file, or where it would become a page."""
+    if path.endswith(".md") or not (ROOT / path).is_file():
+        raise KeyError(path)
+    return _COPIES + path

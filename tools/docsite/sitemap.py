@@ -6,9 +6,9 @@ from functools import cache
 from pathlib import Path
 
 from docsite import addresses, commands, graph, library, rules, start
+from docsite.addresses import ROOT
 from docsite.text import relisted
 
-ROOT = Path(__file__).parent.parent.parent
 _ASSETS = Path(__file__).parent / "assets"
 MARKER = "<!-- generated: {} -->"
 """Where a page that is written by hand takes something in that is not."""
@@ -29,6 +29,11 @@ def generated() -> dict[str, str]:
     for source, target in addresses.OUTSIDE.items():
         if target.startswith("schemas/") and (ROOT / source).exists():
             found[target] = (ROOT / source).read_text(encoding="utf-8")
+    for source in (*addresses.OUTSIDE, *(f"docs/{page}" for page in by_hand_pages())):
+        if source.endswith(".md"):
+            text = (ROOT / source).read_text(encoding="utf-8")
+            for target, path in addresses.copies(text, source):
+                found[target] = (ROOT / path).read_text(encoding="utf-8")
     for path in sorted(_ASSETS.iterdir()):
         found[f"assets/{path.name}"] = path.read_text(encoding="utf-8")
     return found
@@ -40,6 +45,11 @@ _AS_THEY_ARE = ("changelog.md", "contributing.md")
 def _of_repository(source: str, page: str) -> str:
     text = (ROOT / source).read_text(encoding="utf-8")
     return relisted(addresses.rewritten(text, source, page))
+
+
+def by_hand_pages() -> list[str]:
+    """The pages of docs/."""
+    return sorted(path.relative_to(ROOT / "docs").as_posix() for path in (ROOT / "docs").rglob("*.md"))
 
 
 def by_hand(markdown: str, page: str) -> str:
@@ -55,7 +65,7 @@ def navigation() -> list[object]:
     """The site's order. A page of docs/ that is missing here fails the build."""
     return [
         {"Start": "index.md"},
-        {"Using it": ["installation.md", "commands.md", "configuration.md", "adoption.md", "editors.md"]},
+        {"Using it": ["installation.md", "commands.md", "configuration.md", "adoption.md", "plan.md", "editors.md"]},
         {
             "In pipelines": [
                 "ci/README.md", "ci/pre-commit.md", "ci/github.md", "ci/gitlab.md", "ci/buildkite.md", "ci/jenkins.md",
@@ -66,7 +76,8 @@ def navigation() -> list[object]:
         {"Incidents": library.navigation()},
         {
             "About": [
-                "deciding.md", "not-visible.md", "comparison.md", "stability.md", "changelog.md", "contributing.md",
+                "deciding.md", "not-visible.md", "accuracy.md", "comparison.md", "comparison-rules.md", "stability.md",
+                "changelog.md", "contributing.md",
             ]
         },
     ]  # fmt: skip
