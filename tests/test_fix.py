@@ -263,10 +263,38 @@ def test_keys_are_set_and_missing_mappings_made() -> None:
 
 
 def test_one_finding_writes_behind_nested_mappings_that_end_together() -> None:
-    file = File("spec:\n  a:\n    b:\n      c: 1\n")
-    spec, inner = file.origin("spec"), file.origin("spec", "a", "b")
-    result = fixed(finding(SetKey(spec, ("x",), 1), SetKey(inner, ("y1",), {"z": 2}), SetKey(file.origin(), ("w",), 3)))
-    assert result == "spec:\n  a:\n    b:\n      c: 1\n      y1:\n        z: 2\n  x: 1\nw: 3\n"
+    file = File("top:\n  a:\n    b:\n      c: 1\n")
+    top, inner = file.origin("top"), file.origin("top", "a", "b")
+    result = fixed(finding(SetKey(top, ("x",), 1), SetKey(inner, ("y1",), {"z": 2}), SetKey(file.origin(), ("w",), 3)))
+    assert result == "top:\n  a:\n    b:\n      c: 1\n      y1:\n        z: 2\n  x: 1\nw: 3\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "key", "result"),
+    [
+        (
+            "spec:\n  a: 1 # one\n  # all pods\n  template:\n    b: 2\n",
+            "x",
+            "spec:\n  a: 1 # one\n  x: 3\n  # all pods\n  template:\n    b: 2\n",
+        ),
+        ("spec:\n  c:\n  - 1\n  template: {}\n", "x", "spec:\n  c:\n  - 1\n  x: 3\n  template: {}\n"),
+        ("spec:\n  template:\n    b: 2\n  c: 1\n", "x", "spec:\n  x: 3\n  template:\n    b: 2\n  c: 1\n"),
+        (
+            "spec:\n  # all pods\n  template:\n    b: 2\n  c: 1\n",
+            "x",
+            "spec:\n  # all pods\n  template:\n    b: 2\n  c: 1\n  x: 3\n",
+        ),
+        ("spec: {a: 1, template: {b: 2}}\n", "x", "spec: {a: 1, template: {b: 2}, x: 3}\n"),
+    ],
+)
+def test_a_new_key_stands_in_front_of_the_bulk(text: str, key: str, result: str) -> None:
+    file = File(text)
+    assert fixed(finding(SetKey(file.origin("spec"), (key,), 3))) == result
+
+
+def test_a_new_key_of_an_item_stands_in_front_of_the_bulk() -> None:
+    file = File("jobs:\n- template:\n    b: 2\n")
+    assert fixed(finding(SetKey(file.origin("jobs", 0), ("x",), 3))) == "jobs:\n- x: 3\n  template:\n    b: 2\n"
 
 
 def test_two_findings_make_one_missing_mapping() -> None:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from msgspec import Struct, field
 
 from kube_gaplint import lazy_re
+from kube_gaplint.facts.order import BULK
 from kube_gaplint.findings import (
     AddLine,
     AddOption,
@@ -352,7 +353,7 @@ def _set_nested(
         if entry is not None and isinstance(entry.value, Scalar) and entry.value.value == value:
             continue
         plain = _plain(value)
-        made = set_key(tree, parent, (name,), plain)
+        made = set_key(tree, parent, (name,), plain, bulk=() if isinstance(plain, list | tuple) else BULK)
         if made is None:
             raise Refused(_SPOILS)
         edits += made

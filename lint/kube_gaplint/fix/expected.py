@@ -29,6 +29,8 @@ class _List(Struct, eq=False):
 class _Map(Struct, eq=False):
     entries: list[tuple[_Data, _Data]] = field(default_factory=list)
     merged: list[_Data] = field(default_factory=list)
+    added: dict[str, _Data] = field(default_factory=dict)
+    """New entries, which may stand anywhere among the others."""
 
 
 _Data: TypeAlias = _Leaf | _List | _Map
@@ -108,7 +110,7 @@ class Expected:
             copy.items = [item for item in copy.items if item is not gone]
 
     def matches(self, document: Document) -> bool:
-        """Whether another document has exactly this data, in this order."""
+        """Whether another document has exactly this data, in this order; new entries may stand anywhere."""
         if self._root is None or document.root is None:
             return self._root is None and document.root is None
         for node, edits in self._text_edits.values():
@@ -129,12 +131,19 @@ class Expected:
                     return False
                 stack += zip(data.items, found, strict=True)
             else:
-                if not isinstance(found, Mapping) or len(found.entries) != len(data.entries):
+                if not isinstance(found, Mapping) or len(found.entries) != len(data.entries) + len(data.added):
                     return False
                 if len(found.merged) != len(data.merged):
                     return False
                 stack += zip(data.merged, found.merged, strict=True)
-                for (key, value), entry in zip(data.entries, found.entries, strict=True):
+                there = iter(data.entries)
+                for entry in found.entries:
+                    if entry.name in data.added:
+                        stack.append((data.added[entry.name], entry.value))
+                        continue
+                    key, value = next(there, (None, None))
+                    if key is None or value is None:
+                        return False
                     stack += ((key, entry.key), (value, entry.value))
         return True
 
@@ -148,6 +157,8 @@ def _same(data: _Leaf, node: Scalar) -> bool:
 
 
 def _entry(parent: _Map, name: str) -> _Data | None:
+    if name in parent.added:
+        return parent.added[name]
     for key, value in reversed(parent.entries):
         if isinstance(key, _Leaf) and key.text == name:
             return value
@@ -155,12 +166,13 @@ def _entry(parent: _Map, name: str) -> _Data | None:
 
 
 def _put(parent: _Map, name: str, value: _Data) -> None:
+    """Give an entry a value; an entry that is not there is new."""
     for index in range(len(parent.entries) - 1, -1, -1):
         key = parent.entries[index][0]
         if isinstance(key, _Leaf) and key.text == name:
             parent.entries[index] = (key, value)
             return
-    parent.entries.append((_Leaf(name, name), value))
+    parent.added[name] = value
 
 
 def _data(value: object) -> _Data:

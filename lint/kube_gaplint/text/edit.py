@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from collections.abc import Mapping as Dictionary
 from typing import NamedTuple, TypeAlias
 
@@ -241,11 +241,13 @@ def set_key(
     *,
     shared: bool = False,
     like: Mapping | None = None,
+    bulk: Collection[str] = (),
 ) -> list[Edit] | None:
     """Set the value at a path of keys below a mapping; mappings that are missing on the way are made.
 
-    A new key goes after the last sibling. A value that is there already is replaced where both are scalars. `like`
-    is a mapping of the same kind whose quotes the new entries take over.
+    A new key goes after the last sibling, or in front of the first one whose name is in `bulk`. A value that is there
+    already is replaced where both are scalars. `like` is a mapping of the same kind whose quotes the new entries take
+    over.
     """
     if not path or (not shared and tree.repeated(parent)):
         return None
@@ -256,12 +258,12 @@ def set_key(
             return None
         for step in reversed(rest):
             value = {step: value}
-        return _add_entry(tree, parent, name, value, like)
+        return _add_entry(tree, parent, name, value, like, bulk)
     if entry.alias is not None and not shared:
         return None
     held = entry.value
     if rest and isinstance(held, Mapping) and (held.entries or held.merged):
-        return set_key(tree, held, rest, value, shared=shared, like=like)
+        return set_key(tree, held, rest, value, shared=shared, like=like, bulk=bulk)
     for step in reversed(rest):
         value = {step: value}
     if _is_empty(held):
@@ -473,7 +475,9 @@ def _gap_after_dash(tree: Tree, sequence: Sequence) -> str:
 # Writing entries
 
 
-def _add_entry(tree: Tree, parent: Mapping, name: str, value: Data, like: Mapping | None) -> list[Edit] | None:
+def _add_entry(
+    tree: Tree, parent: Mapping, name: str, value: Data, like: Mapping | None, bulk: Collection[str] = ()
+) -> list[Edit] | None:
     text = tree.source.text
     if not parent.entries and not parent.merged:
         held = tree.held(parent)
@@ -487,12 +491,32 @@ def _add_entry(tree: Tree, parent: Mapping, name: str, value: Data, like: Mappin
     column = _column(text, parent.span.start)
     if re.fullmatch(r"(?:[ ]*-)*[ ]*", text[parent.span.start - column : parent.span.start]) is None:
         return None
-    at = _after_block(text, parent)
-    if at is None:
-        return None
     newline = tree.source.newline
     lines = _block_entry(name, value, column, tree.style, like)
+    first = next((index for index, entry in enumerate(parent.entries) if entry.name in bulk), None)
+    if first == 0 and not _has_comment_above(text, parent):
+        return [Edit(Span(parent.span.start, parent.span.start), newline.join(lines) + newline + " " * column)]
+    at = _after_entry(text, parent.entries[first - 1]) if first else _after_block(text, parent)
+    if at is None:
+        return None
     return [Edit(Span(at, at), newline + " " * column + newline.join(lines))]
+
+
+def _after_entry(text: str, entry: Entry) -> int | None:
+    """Where a line may be inserted so that it follows an entry of a block mapping."""
+    value = entry.value
+    if entry.alias is None and isinstance(value, Mapping | Sequence) and not value.flow:
+        return _after_block(text, value)
+    if entry.alias is None and isinstance(value, Scalar) and value.style in ("literal", "folded"):
+        return None
+    return _tail(text, _slot_end(entry))
+
+
+def _has_comment_above(text: str, node: Node) -> bool:
+    """Whether a comment stands on the line before a node, or before it on its own line."""
+    line = _line_start(text, node.span.start)
+    above = text[_line_start(text, max(0, line - 1)) : line] if line else ""
+    return above.lstrip().startswith("#")
 
 
 def _fill(tree: Tree, parent: Mapping, entry: Entry, value: Data) -> list[Edit] | None:
