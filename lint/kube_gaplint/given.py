@@ -87,17 +87,19 @@ def _places(finding: Finding) -> Iterator[Place]:
             yield link.place
 
 
-def around(paths: Sequence[str]) -> list[str]:
+def around(paths: Sequence[str], folders: Sequence[str] | None = None) -> list[str]:
     """What has to be read for the sake of some paths: the repositories that they lie in, as seen from here.
 
-    Without git it is the current folder for what lies in it, and the folder of a file elsewhere.
+    Without git it is the folder among `folders` (real paths; the current folder where they are not given) for what lies
+    in it, and the folder of a file elsewhere.
     """
     here = os.path.realpath(os.curdir)
-    folders: list[str] = []
+    homes = [here] if folders is None else folders
+    tops: list[str] = []
     for path in paths:
         real = os.path.realpath(path)
         folder = real if os.path.isdir(real) else os.path.dirname(real)  # noqa: PTH112, PTH120
-        top = boundary_of(folder) or (here if within(folder, here) else folder)
-        if top not in folders:
-            folders.append(top)
-    return [os.path.relpath(folder, here) for folder in folders]
+        top = boundary_of(folder) or next((home for home in homes if within(folder, home)), folder)
+        if top not in tops:
+            tops.append(top)
+    return [os.path.relpath(top, here) for top in tops]

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import inspect
-import os
+from collections.abc import Callable
 
 from lsprotocol import types
-from pygls.uris import from_fs_path
 
 from kube_gaplint import incidents, registry
 from kube_gaplint.findings import Finding, Severity
@@ -21,8 +20,8 @@ _SEVERITIES = {
 }
 
 
-def diagnostic(finding: Finding) -> types.Diagnostic:
-    """A finding as a diagnostic of the file that it stands in."""
+def diagnostic(finding: Finding, uri_of: Callable[[str], str]) -> types.Diagnostic:
+    """A finding as a diagnostic of the file that it stands in. `uri_of` names a file by its path."""
     lines = [finding.message, *([finding.consequence] if finding.consequence else [])]
     return types.Diagnostic(
         range=range_of(finding.place),
@@ -57,10 +56,6 @@ def hover(finding: Finding) -> str:
 
 def range_of(place: Place) -> types.Range:
     return types.Range(_position(place.source, place.span.start), _position(place.source, place.span.end))
-
-
-def uri_of(path: str) -> str:
-    return from_fs_path(os.path.realpath(path)) or ""
 
 
 def text_edit(old: str, new: str) -> types.TextEdit:

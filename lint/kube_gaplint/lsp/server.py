@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import logging
 import os
 
 from lsprotocol import types
+from pygls.exceptions import JsonRpcException
 from pygls.lsp.server import LanguageServer
-from pygls.uris import to_fs_path
+from pygls.uris import from_fs_path, to_fs_path
 
 from kube_gaplint import __version__
 from kube_gaplint.findings import Finding
@@ -17,6 +20,8 @@ from kube_gaplint.lsp.session import PROBLEMS, Session
 _PAUSE = 0.2
 """Seconds without a key stroke before the files are judged."""
 _KINDS = [types.CodeActionKind.QuickFix]
+_WATCHED = "**/*.{yaml,yml,json,toml,sbatch,slurm,sh,bash,py,env,conf,cfg,ini,properties}"
+"""Files on the disk whose change may matter to an open document."""
 
 
 class Server(LanguageServer):
@@ -27,47 +32,66 @@ class Server(LanguageServer):
         self.session = Session()
         self.found: dict[str, list[Finding]] = {}
         self.told = ""
-        self._judging = asyncio.Lock()
-        self._waiting: asyncio.Task[None] | None = None
+        self._uris: dict[str, str] = {}
+        self._changed = asyncio.Event()
+        self._worker: asyncio.Task[None] | None = None
 
     def opened(self, uri: str) -> None:
         """Take the text of a document as it is in the editor, and judge."""
         path = _path(uri)
         if path:
+            self._uris[path] = uri
             self.session.texts[path] = self.workspace.get_text_document(uri).source
             self.judge_soon()
 
     def closed(self, uri: str) -> None:
         path = _path(uri)
-        self.session.texts.pop(path, None)
-        self.found.pop(path, None)
-        self.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri=uri, diagnostics=[]))
+        if path:
+            self.session.texts.pop(path, None)
+            self.judge_soon()
 
     def judge_soon(self) -> None:
-        if self._waiting is not None:
-            self._waiting.cancel()
-        self._waiting = asyncio.get_running_loop().create_task(self._judge())
+        roots = (*self.workspace.folders, self.workspace.root_uri or "")
+        self.session.folders = tuple(filter(None, map(_path, roots)))
+        self._changed.set()
+        if self._worker is None:
+            self._worker = asyncio.get_running_loop().create_task(self._work())
 
-    async def _judge(self) -> None:
-        await asyncio.sleep(_PAUSE)
-        async with self._judging:
-            texts = dict(self.session.texts)
+    async def _work(self) -> None:
+        """Judge whenever something has changed and nothing more has for a moment."""
+        while await self._changed.wait():
+            while self._changed.is_set():
+                self._changed.clear()
+                await asyncio.sleep(_PAUSE)
+            session = Session(dict(self.session.texts), self.session.folders)
             try:
-                found = await asyncio.to_thread(Session(texts).judge)
+                found = await asyncio.to_thread(session.judge)
             except PROBLEMS as problem:
                 self.tell(str(problem))
-                return
-        if texts != self.session.texts:  # another run is on its way
-            return
-        self.found = found
-        for path, findings in found.items():
-            diagnostics = [convert.diagnostic(finding) for finding in findings]
+            except Exception as problem:
+                logging.getLogger(__name__).exception("judging failed")
+                self.tell(f"it failed itself ({type(problem).__name__}); this is a bug, please report it")
+            else:
+                self.told = ""
+                if not self._changed.is_set():
+                    self._publish(found)
+
+    def _publish(self, found: dict[str, list[Finding]]) -> None:
+        """Show findings, and take away those that were shown."""
+        for path in {**self.found, **found}:
+            diagnostics = [convert.diagnostic(finding, self.uri_of) for finding in found.get(path, ())]
             self.text_document_publish_diagnostics(
-                types.PublishDiagnosticsParams(uri=convert.uri_of(path), diagnostics=diagnostics)
+                types.PublishDiagnosticsParams(uri=self.uri_of(path), diagnostics=diagnostics)
             )
+        self.found = found
+
+    def uri_of(self, path: str) -> str:
+        """What the editor calls a file: the name that it gave to the document, or one made from the real path."""
+        real = os.path.realpath(path)
+        return self._uris.get(real) or from_fs_path(real) or ""
 
     def tell(self, message: str) -> None:
-        """Show a message, once for the same trouble."""
+        """Show a message, once while the trouble lasts."""
         if message != self.told:
             self.told = message
             params = types.ShowMessageParams(type=types.MessageType.Warning, message=f"gaplint: {message}")
@@ -82,6 +106,21 @@ class Server(LanguageServer):
 def serve() -> None:
     """Serve an editor on standard input and output until it hangs up."""
     server = Server()
+
+    @server.feature(types.INITIALIZED)
+    async def ready(ls: Server, _params: types.InitializedParams) -> None:
+        workspace = ls.client_capabilities.workspace
+        watching = workspace.did_change_watched_files if workspace else None
+        if watching and watching.dynamic_registration:
+            options = types.DidChangeWatchedFilesRegistrationOptions([types.FileSystemWatcher(_WATCHED)])
+            watch = types.Registration("watch", types.WORKSPACE_DID_CHANGE_WATCHED_FILES, options)
+            with contextlib.suppress(JsonRpcException):  # an editor that does not keep its word loses nothing else
+                await ls.client_register_capability_async(types.RegistrationParams([watch]))
+
+    @server.feature(types.WORKSPACE_DID_CHANGE_WATCHED_FILES)
+    def changed_on_disk(ls: Server, _params: types.DidChangeWatchedFilesParams) -> None:
+        if ls.session.texts:
+            ls.judge_soon()
 
     @server.feature(types.TEXT_DOCUMENT_DID_OPEN)
     def opened(ls: Server, params: types.DidOpenTextDocumentParams) -> None:
@@ -111,8 +150,11 @@ def serve() -> None:
 
     @server.feature(types.TEXT_DOCUMENT_CODE_ACTION, options)
     def actions(ls: Server, params: types.CodeActionParams) -> list[types.CodeAction]:
+        only = params.context.only
+        if only is not None and not any(_covers(kind, types.CodeActionKind.QuickFix) for kind in only):
+            return []
         uri = params.text_document.uri
-        return [action for finding in ls.at(uri, params.range) for action in _actions(uri, finding)]
+        return [action for finding in ls.at(uri, params.range) for action in _actions(ls, uri, finding)]
 
     @server.feature(types.CODE_ACTION_RESOLVE)
     async def resolve(ls: Server, action: types.CodeAction) -> types.CodeAction:
@@ -121,7 +163,7 @@ def serve() -> None:
         finding = next((one for one in found if one.fingerprint == data.get("fingerprint")), None)
         if finding is None:
             return action
-        session, suppress = Session(dict(ls.session.texts)), bool(data.get("suppress"))
+        session, suppress = Session(dict(ls.session.texts), ls.session.folders), bool(data.get("suppress"))
         try:
             changes = await asyncio.to_thread(session.edit, finding, suppress=suppress)
         except PROBLEMS as problem:
@@ -129,14 +171,14 @@ def serve() -> None:
             return action
         if not changes:
             ls.tell(f"{finding.code} cannot be changed from here")
-        edits = {convert.uri_of(path): [convert.text_edit(*texts)] for path, texts in changes.items()}
+        edits = {ls.uri_of(path): [convert.text_edit(*texts)] for path, texts in changes.items()}
         action.edit = types.WorkspaceEdit(changes=edits)
         return action
 
     server.start_io()
 
 
-def _actions(uri: str, finding: Finding) -> list[types.CodeAction]:
+def _actions(ls: Server, uri: str, finding: Finding) -> list[types.CodeAction]:
     """What can be done about a finding. What it changes is worked out when the user chooses it."""
     found = []
     if finding.fix is not None and finding.fixable != "no":
@@ -147,7 +189,7 @@ def _actions(uri: str, finding: Finding) -> list[types.CodeAction]:
         types.CodeAction(
             title=title,
             kind=types.CodeActionKind.QuickFix,
-            diagnostics=[convert.diagnostic(finding)],
+            diagnostics=[convert.diagnostic(finding, ls.uri_of)],
             is_preferred=not suppress and finding.fixable == "safe",
             data={"uri": uri, "fingerprint": finding.fingerprint, "suppress": suppress},
         )
@@ -159,6 +201,11 @@ def _path(uri: str) -> str:
     """The real path of a document; empty for one that is no file."""
     path = to_fs_path(uri) if uri.startswith("file:") else None
     return os.path.realpath(path) if path else ""
+
+
+def _covers(kind: str, other: str) -> bool:
+    """Whether a kind of code action is another, or above it: `refactor` covers `refactor.inline`."""
+    return not kind or other == kind or other.startswith(f"{kind}.")
 
 
 def _meet(one: types.Range, other: types.Range) -> bool:

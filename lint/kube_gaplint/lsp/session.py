@@ -23,28 +23,31 @@ PROBLEMS = (config.ConfigProblem, engine.UsageProblem, baseline.BaselineProblem)
 
 
 class Session(Struct):
-    """The open documents by real path, with texts that may not be saved yet."""
+    """The open documents by real path, with texts that may not be saved yet; and the folders of the workspace."""
 
     texts: dict[str, str] = field(default_factory=dict)
+    folders: tuple[str, ...] = ()
 
     def judge(self) -> dict[str, list[Finding]]:
-        """The findings in each open document, with everything that it refers to. Raises PROBLEMS."""
+        """The findings that the open documents have a part in, by the real path of the file that each stands in.
+
+        Every open document has an entry. What a document refers to is read. Raises PROBLEMS.
+        """
         found: dict[str, list[Finding]] = {path: [] for path in self.texts}
         by_repository: dict[str, list[str]] = {}
-        for path in found:
-            by_repository.setdefault(around([path])[0], []).append(path)
+        for path in self.texts:
+            by_repository.setdefault(around([path], self.folders)[0], []).append(path)
         with self._overlay({}):
             for paths in by_repository.values():
-                request = replace(_request(paths), changed=Given.of(paths))
+                request = replace(self._request(paths), changed=Given.of(paths))
                 for finding in engine.lint(request).findings:
-                    real = os.path.realpath(finding.place.source.path)
-                    if finding.suppressed is None and real in found:
-                        found[real].append(finding)
+                    if finding.suppressed is None:
+                        found.setdefault(os.path.realpath(finding.place.source.path), []).append(finding)
         return found
 
     def edit(self, finding: Finding, *, suppress: bool) -> dict[str, tuple[str, str]]:
         """The change that fixes or suppresses a finding: old and new text by real path. Raises PROBLEMS."""
-        request = _request([finding.place.source.path])
+        request = self._request([finding.place.source.path])
         whole = replace(request, select=(), min_severity=min(Severity), baseline=None)
 
         def findings(texts: Mapping[str, str]) -> list[Finding]:
@@ -63,24 +66,23 @@ class Session(Struct):
         texts = {**self.texts, **further}
         return disk.reading_instead({path: text.encode("utf-8", "replace") for path, text in texts.items()})
 
-
-def _request(paths: list[str]) -> Request:
-    """The request of a run over the repository around some files, with its configuration."""
-    folders = tuple(around(paths))
-    settings = config.load(folders)
-    accepted = None
-    if settings.baseline:
-        accepted = baseline.read(os.path.join(settings.folder, settings.baseline))  # noqa: PTH118
-    return Request(
-        paths=folders,
-        select=settings.select,
-        ignore=settings.ignore,
-        min_severity=Severity.parse(settings.min_severity or "warning"),
-        profile=settings.profile,
-        kinds=settings.kinds,
-        severities=settings.severities(),
-        file_ignores=settings.file_ignores(),
-        baseline=accepted,
-        exclude=(discover.Exclusion(settings.exclude, settings.folder),) if settings.exclude else (),
-        today=date.today(),
-    )
+    def _request(self, paths: list[str]) -> Request:
+        """The request of a run over the repository around some files, with its configuration."""
+        folders = tuple(around(paths, self.folders))
+        settings = config.load(folders)
+        accepted = None
+        if settings.baseline:
+            accepted = baseline.read(os.path.join(settings.folder, settings.baseline))  # noqa: PTH118
+        return Request(
+            paths=folders,
+            select=settings.select,
+            ignore=settings.ignore,
+            min_severity=Severity.parse(settings.min_severity or "warning"),
+            profile=settings.profile,
+            kinds=settings.kinds,
+            severities=settings.severities(),
+            file_ignores=settings.file_ignores(),
+            baseline=accepted,
+            exclude=(discover.Exclusion(settings.exclude, settings.folder),) if settings.exclude else (),
+            today=date.today(),
+        )
