@@ -21,19 +21,21 @@ from test_show_hostile import NAMES, WORD, job
 from kube_gaplint.cli.check import command
 from kube_gaplint.findings import Fix, Report, Severity
 from kube_gaplint.report import render
-from kube_gaplint.report.html.markup import Html, link, markup, tag
-from kube_gaplint.report.options import RenderOptions
+from kube_gaplint.report.html.markup import Html, link, markup, prose, tag
+from kube_gaplint.report.options import RenderOptions, Understood
 from kube_gaplint.text.source import Place, Source, Span
 
 OPTIONS = RenderOptions(incident=incident)
 ELEMENTS = frozenset({
     "html", "head", "meta", "title", "style", "body", "header", "main", "section", "article", "footer", "nav",
     "h1", "h2", "h3", "h4", "p", "div", "span", "a", "bdi", "code", "mark", "strong", "small", "ul", "li", "dl", "dt",
-    "dd", "table", "tbody", "tr", "th", "td", "details", "summary",
+    "dd", "table", "caption", "tbody", "tr", "th", "td", "details", "summary", "svg", "text", "line", "rect", "path",
+    "circle",
 })  # fmt: skip
 ATTRIBUTES = frozenset({
     "lang", "charset", "http-equiv", "content", "name", "class", "id", "href", "rel", "tabindex", "role", "aria-label",
-    "scope", "open",
+    "scope", "open", "xmlns", "viewBox", "width", "height", "x", "y", "x1", "x2", "y1", "y2", "d", "cx", "cy", "r",
+    "text-anchor",
 })  # fmt: skip
 
 
@@ -69,7 +71,7 @@ def test_a_finding_says_all_that_the_full_report_says() -> None:
     report = sample_report().findings[0]
     assert report.message in text
     assert report.consequence in text
-    assert "Fix Set TORCH_NCCL_ASYNC_ERROR_HANDLING to 1--fix makes it" in text
+    assert "Fix Set TORCH_NCCL_ASYNC_ERROR_HANDLING to 1 --fix makes it" in text
     assert "train/llama.yaml:19:26" in text
     assert [said(item) for item in first.iter("mark")] == ['"0"']
 
@@ -115,7 +117,7 @@ def test_a_clean_run() -> None:
 
 def test_workloads_are_drawn(tmp_path: Path) -> None:
     shown = understood(tmp_path, "job.yaml", PYTORCH_JOB)
-    read = page(Report(), RenderOptions(understood=lambda: shown))
+    read = page(Report(), RenderOptions(understood=lambda: Understood(shown, {})))
     assert "h2 Nothing found in 1 more workload" in read.outline()
     table = read.all("table")[0]
     rows = [[said(cell) for cell in row if cell.tag in ("th", "td")] for row in table.iter("tr")]
@@ -141,6 +143,38 @@ def test_findings_stand_with_their_workload(tmp_path: Path) -> None:
     assert printed.replace("\r\n", "\n") == target.read_text(encoding="utf-8")
 
 
+def with_configuration(folder: Path, profile: str) -> Page:
+    """The page of the sample job under a profile."""
+    job_file, configuration, target = folder / "job.yaml", folder / ".gaplint.yaml", folder / "report.html"
+    job_file.write_text(PYTORCH_JOB, encoding="utf-8")
+    configuration.write_text(f"profile: {profile}\n", encoding="utf-8")
+    arguments = [str(job_file), "--config", str(configuration), "--min-severity", "info"]
+    CliRunner().invoke(command, [*arguments, "--output", f"html={target}"])
+    return Page(target.read_text(encoding="utf-8"))
+
+
+def test_the_curve_holds_the_point_of_the_manifest(tmp_path: Path) -> None:
+    read = with_configuration(tmp_path, "{save_seconds: 60, run_days: 30}")
+    (svg,) = read.all("svg")
+    assert "now: 100 min (500 steps)" in said(svg)  # the annotation says 12 s a step
+    assert len([item for item in svg.iter() if str(item.tag).endswith("circle")]) == 2
+    figures = [said(item) for item in read.all("table") if item.attrib["class"] == "grid figures"]
+    assert figures[0].startswith("What goes in nodes 4 job.yaml:8 GPUs 32")
+    assert re.search(r"a save stops training for 60 s \S*\.gaplint\.yaml:1", figures[0])
+    assert read.attribute_names() <= ATTRIBUTES
+
+
+def test_without_a_time_of_a_save_the_page_says_what_is_missing(tmp_path: Path) -> None:
+    read = with_configuration(tmp_path, "{}")
+    assert read.all("svg") == []
+    assert "Best time between saves: unknown: give --save-seconds" in read.text
+
+
+def test_code_in_backticks() -> None:
+    assert prose("a `b<` c ` d") == "a <code>b&lt;</code> c ` d"
+    assert prose("`") == "`"
+
+
 def test_the_policy_allows_the_own_style_and_nothing_else() -> None:
     read = page(sample_report())
     (style,) = read.all("style")
@@ -148,6 +182,7 @@ def test_the_policy_allows_the_own_style_and_nothing_else() -> None:
     digest = base64.b64encode(hashlib.sha256((style.text or "").encode()).digest()).decode()
     assert policies == [f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"]
     assert not re.search(r"url\(|@import|expression|</", style.text or "")
+    assert read.attributes("style") == []
 
 
 NASTY = [
@@ -186,7 +221,7 @@ def test_any_report(report: Report) -> None:
 @given(words=st.dictionaries(st.sampled_from(NAMES), WORD))
 def test_any_workload(tmp_path: Path, words: dict[str, str]) -> None:
     shown = understood(tmp_path, "job.yaml", job(words))
-    read = page(Report(), RenderOptions(understood=lambda: shown))
+    read = page(Report(), RenderOptions(understood=lambda: Understood(shown, {})))
     assert "hf_aaa" not in read.source
 
 

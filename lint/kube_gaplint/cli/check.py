@@ -28,11 +28,12 @@ from kube_gaplint.cli.types import (
 from kube_gaplint.facts.candidates import BASELINE_NAME
 from kube_gaplint.findings import Finding, Report, Severity
 from kube_gaplint.report import FOR_PEOPLE, FORMATS, render
-from kube_gaplint.report.options import IncidentView, RenderOptions
+from kube_gaplint.report.options import IncidentView, RenderOptions, Understood
 from kube_gaplint.report.words import closing_lines, is_empty
 from kube_gaplint.text.source import Place
 
 if TYPE_CHECKING:
+    from kube_gaplint.engine import Request
     from kube_gaplint.given import Given
     from kube_gaplint.revision import Before
     from kube_gaplint.rule import Rule
@@ -325,7 +326,7 @@ def command(
         incident=_incident,
         rule=_rule,
         edits=_edits,
-        understood=lambda: understood(read(request)),
+        understood=lambda: _understood(inputs, request),
         folder=str(Path.cwd()),
         root=_repository_root(),
     )
@@ -399,6 +400,21 @@ def _rules_of(identifiers: tuple[str, ...]) -> tuple[str, ...]:
     from kube_gaplint.cli.rules import of_incidents
 
     return of_incidents(filter(None, map(incidents.incident, identifiers)))
+
+
+def _understood(inputs: Inputs, request: Request) -> Understood:
+    """What was judged, read once more: the report alone holds nothing of where nothing was found."""
+    from kube_gaplint.model.plan_inputs import plan_of
+    from kube_gaplint.report.show.values import location_of
+
+    reading = read(request)
+    config = inputs.config
+    plans = {
+        location_of(workload.origin.place): plan_of(workload, config.profile, places=config.places)
+        for workload in reading.model.workloads
+        if workload.trains
+    }
+    return Understood(understood(reading), plans)
 
 
 def _incident(identifier: str) -> IncidentView | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Protocol
 
 from msgspec import Struct
@@ -11,7 +11,8 @@ from kube_gaplint.findings import Finding, Severity
 from kube_gaplint.text.source import Place
 
 if TYPE_CHECKING:
-    from kube_gaplint.report.show.shape import Shown
+    from kube_gaplint.model.plan import Plan
+    from kube_gaplint.report.show.shape import Location, Shown
     from kube_gaplint.rule import Rule
 
 
@@ -49,7 +50,14 @@ def no_rule(_code: str) -> Rule | None:
     return None
 
 
-def nothing_understood() -> Shown | None:
+class Understood(Struct, frozen=True):
+    """What gaplint made of the paths. `plans` are those of the training jobs, by where each workload stands."""
+
+    shown: Shown
+    plans: Mapping[Location, Plan]
+
+
+def nothing_understood() -> Understood | None:
     """A report that is not told what gaplint understood of the workloads."""
     return None
 
@@ -81,6 +89,6 @@ class RenderOptions(Struct, frozen=True):
     incident: Callable[[str], IncidentView | None] = no_incident
     rule: Callable[[str], Rule | None] = no_rule
     edits: Callable[[Finding], tuple[tuple[Place, str], ...]] = no_edits
-    understood: Callable[[], Shown | None] = nothing_understood
+    understood: Callable[[], Understood | None] = nothing_understood
     folder: str = ""
     root: str = ""

@@ -16,22 +16,24 @@ from kube_gaplint.findings import Report, Severity
 from kube_gaplint.report.html import incidents, objects
 from kube_gaplint.report.html.markup import Html, name, table, tag
 from kube_gaplint.report.options import RenderOptions
+from kube_gaplint.report.plan.svg import STYLE
 from kube_gaplint.report.snippet import location
 from kube_gaplint.report.words import SEVERITIES, closing_lines, severity_noun, verdict
 
 
 def render(report: Report, options: RenderOptions) -> str:
     """The whole page."""
-    shown = options.understood()
-    workloads = [] if shown is None else shown.workloads
+    known = options.understood()
+    workloads = [] if known is None else known.shown.workloads
+    plans = {} if known is None else known.plans
     live = [finding for finding in report.findings if finding.suppressed is None]
     anchors = {id(finding): f"finding-{number}" for number, finding in enumerate(live, 1)}
     groups = objects.grouped(live, workloads)
     told = incidents.behind(live, options)
     with_findings = {id(group.workload) for group in groups}
     main = [
-        *(objects.section(group, f"object-{at}", anchors, told) for at, group in enumerate(groups, 1)),
-        objects.quiet([workload for workload in workloads if id(workload) not in with_findings]),
+        *(objects.section(group, f"object-{at}", anchors, told, plans) for at, group in enumerate(groups, 1)),
+        objects.quiet([workload for workload in workloads if id(workload) not in with_findings], plans),
         incidents.section(told, live, anchors),
         _let_be(report),
         _besides(report, options),
@@ -42,7 +44,8 @@ def render(report: Report, options: RenderOptions) -> str:
 
 @cache
 def _style() -> str:
-    return "\n" + (resources.files(__name__) / "style.css").read_text(encoding="utf-8")
+    own = (resources.files(__name__) / "style.css").read_text(encoding="utf-8")
+    return f"\n{STYLE}\n{own}"
 
 
 def _head(report: Report) -> Html:

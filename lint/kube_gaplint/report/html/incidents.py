@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from kube_gaplint.findings import Finding
-from kube_gaplint.report.html.markup import Content, Html, facts, link, tag
+from kube_gaplint.report.html.markup import Content, Html, facts, link, prose, tag
 from kube_gaplint.report.options import IncidentView, RenderOptions
 
 
@@ -46,10 +46,10 @@ def _uses(identifier: str, findings: list[Finding], anchors: Mapping[int, str]) 
 def _incident(incident: IncidentView, uses: list[Content]) -> Html:
     sources = [tag("li", link(address, title)) for title, address in incident.sources]
     rows: list[tuple[str, Content]] = [
-        ("What happened", incident.symptom),
-        ("Cause", incident.cause),
-        ("What was done", incident.remediation),
-        ("Lesson", incident.lesson),
+        ("What happened", prose(incident.symptom)),
+        ("Cause", prose(incident.cause)),
+        ("What was done", prose(incident.remediation)),
+        ("Lesson", prose(incident.lesson)),
         ("Sources", tag("ul", sources) if sources else None),
     ]
     return tag(

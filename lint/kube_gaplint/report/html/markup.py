@@ -19,10 +19,10 @@ Content: TypeAlias = "str | Iterable[Content] | None"
 """What stands in an element: text (escaped), `Html` (as it is), nothing, or several of these."""
 
 
-_VOID = frozenset({"input", "link", "meta", "br", "path", "line", "circle", "rect"})
+_VOID = frozenset({"meta"})
 _ON_ITS_OWN_LINE = frozenset({
     "html", "head", "meta", "title", "style", "body", "header", "main", "footer", "nav", "section", "article", "table",
-    "tr", "ul", "ol", "li", "dl", "dt", "dd", "details", "summary", "p", "h1", "h2", "h3", "h4", "svg", "fieldset",
+    "tr", "ul", "ol", "li", "dl", "dt", "dd", "details", "summary", "p", "h1", "h2", "h3", "h4", "td", "th", "caption",
 })  # fmt: skip
 
 
@@ -69,8 +69,16 @@ def name(text: str) -> Html:
     return tag("bdi", text)
 
 
-def code(text: str) -> Html:
-    return tag("code", name(text))
+def prose(text: str) -> Html:
+    """Sentences, in which code may stand in backticks."""
+    parts = text.split("`")
+    last = len(parts) - 1
+    return markup([tag("code", part) if at % 2 and at < last else _stray(part, at) for at, part in enumerate(parts)])
+
+
+def _stray(part: str, at: int) -> str:
+    """A part that is no code; a backtick that is never closed stays."""
+    return f"`{part}" if at % 2 else part
 
 
 def place(text: str) -> Html:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from kube_gaplint.findings import Finding, Severity
-from kube_gaplint.report.html import incidents, understood
-from kube_gaplint.report.html.markup import Content, Html, facts, name, place, tag
+from kube_gaplint.report.html import arithmetic, incidents, understood
+from kube_gaplint.report.html.markup import Content, Html, facts, name, place, prose, tag
 from kube_gaplint.report.html.source import frames
 from kube_gaplint.report.options import IncidentView
 from kube_gaplint.report.snippet import location
@@ -17,6 +17,7 @@ from kube_gaplint.report.words import count, severities_of, severity_noun, subje
 from kube_gaplint.text.source import Place
 
 if TYPE_CHECKING:
+    from kube_gaplint.model.plan import Plan
     from kube_gaplint.report.show.shape import Location, Workload
 
 _BY_FIX = {"safe": "--fix makes it", "unsafe": "--fix --unsafe-fixes makes it: look at the result", "no": ""}
@@ -58,49 +59,61 @@ def badge(group: Group) -> Html:
     return tag("span", severities_of(group.findings), class_=f"badge {group.worst}")
 
 
-def section(group: Group, anchor: str, anchors: Mapping[int, str], told: Mapping[str, IncidentView]) -> Html:
+def section(
+    group: Group,
+    anchor: str,
+    anchors: Mapping[int, str],
+    told: Mapping[str, IncidentView],
+    plans: Mapping[Location, Plan],
+) -> Html:
     """An object. `anchors` are the ids of the findings, `told` the incidents that the page tells."""
     return tag(
         "section",
         tag("h2", name(group.title), " ", badge(group)),
         place(location(group.place)) if group.title != group.place.source.path else None,
-        _drawn(group.workload) if group.workload is not None else None,
+        _drawn(group.workload, plans) if group.workload is not None else None,
         [_finding(finding, anchors[id(finding)], told) for finding in group.findings],
         id=anchor,
         class_="card",
     )
 
 
-def quiet(workloads: list[Workload]) -> Html | None:
+def quiet(workloads: list[Workload], plans: Mapping[Location, Plan]) -> Html | None:
     """Workloads in which nothing was found: that they were judged is worth knowing, and how far they were seen."""
     if not workloads:
         return None
     title = tag("h2", "Nothing found in ", count(len(workloads), "more workload"))
-    return tag("section", title, map(_quiet, workloads), class_="card")
+    return tag("section", title, [_quiet(workload, plans) for workload in workloads], class_="card")
 
 
-def _quiet(workload: Workload) -> Html:
+def _quiet(workload: Workload, plans: Mapping[Location, Plan]) -> Html:
     owner, at = workload.object, workload.location
     named = f"{owner.namespace}/{owner.name}" if owner.namespace else owner.name
     where = tag("small", name(f"{at.file}:{at.line}"), f", {workload.purpose}")
     summary = tag("summary", name(f"{owner.kind} {named}".rstrip()), " ", where)
-    return tag("details", summary, _drawn(workload), class_="workload")
+    return tag("details", summary, _drawn(workload, plans), class_="workload")
 
 
-def _drawn(workload: Workload) -> list[Html | None]:
-    return [understood.facts(workload), understood.restarts(workload), understood.whole(workload)]
+def _drawn(workload: Workload, plans: Mapping[Location, Plan]) -> list[Html | None]:
+    plan = plans.get(workload.location)
+    return [
+        understood.facts(workload),
+        understood.restarts(workload),
+        None if plan is None else arithmetic.drawn(plan),
+        understood.whole(workload),
+    ]
 
 
 def _finding(finding: Finding, anchor: str, told: Mapping[str, IncidentView]) -> Html:
     rows: list[tuple[str, Content]] = []
     if finding.consequence:
-        rows.append(("Cost", finding.consequence))
+        rows.append(("Cost", prose(finding.consequence)))
     behind = [incidents.reference(told[identifier]) for identifier in finding.evidence if identifier in told]
     if behind:
         rows.append(("Incidents" if len(behind) > 1 else "Incident", tag("ul", behind)))
     if finding.fix is not None:
         how = _BY_FIX[finding.fixable]
-        rows.append(("Fix", [finding.fix.title.rstrip("."), tag("small", how) if how else None]))
+        rows.append(("Fix", [prose(finding.fix.title.rstrip(".")), " ", tag("small", how) if how else None]))
     container = finding.subject.container
     return tag(
         "article",
@@ -112,7 +125,7 @@ def _finding(finding: Finding, anchor: str, told: Mapping[str, IncidentView]) ->
             " ",
             tag("span", finding.name, class_="name"),
         ),
-        tag("p", finding.message, class_="message"),
+        tag("p", prose(finding.message), class_="message"),
         place(f"container {container}") if container else None,
         frames(finding),
         facts(rows),
