@@ -3,8 +3,8 @@
 The parts, each knowing only those before it:
 
     shell_text        ropes: text whose characters know where they were written
-    shell_reader      where quotes, brackets and words end; shell_tokens: tokens and the skeleton for the grammar
-    shell_tree        statements, by tree-sitter's bash grammar over the skeleton
+    shell_reader      where quotes, brackets and words end; shell_tokens: tokens
+    shell_tree        statements; shell_parser: the grammar, from tokens to statements
     shell_state       variables, options, functions, with branches that can be taken back and merged
     shell_words       expansion of words, shell_parameters: of what `$` begins, into shell_sinks
     shell_calls       wrappers (`exec numactl …`), and how a shell is started

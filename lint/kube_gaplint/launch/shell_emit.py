@@ -11,12 +11,13 @@ from kube_gaplint.facts.shell_names import CLOSED_EVALS, sourced_harmless
 from kube_gaplint.launch import shell_files
 from kube_gaplint.launch.shell_calls import Invocation, base_name, invocation, peel_wrappers
 from kube_gaplint.launch.shell_output import output
+from kube_gaplint.launch.shell_parser import parse
 from kube_gaplint.launch.shell_process import MAX_DEPTH, Files, Flow, Shell, combined, login_environment
 from kube_gaplint.launch.shell_sinks import Budget
 from kube_gaplint.launch.shell_state import ARGUMENTS, DIRECTORY, ZERO, State
 from kube_gaplint.launch.shell_text import Atom, TracedText, Value, joined, word_text, word_value
 from kube_gaplint.launch.shell_tokens import Token
-from kube_gaplint.launch.shell_tree import Simple, parse
+from kube_gaplint.launch.shell_tree import Simple
 from kube_gaplint.model.command import Command, Pipeline, Script, Word
 from kube_gaplint.model.environment import Environment
 from kube_gaplint.model.setting import Origin, Set, Setting, Unknown

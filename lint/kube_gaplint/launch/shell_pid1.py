@@ -11,7 +11,8 @@ from collections.abc import Iterator
 from typing import Final, Literal
 
 from kube_gaplint import lazy_re
-from kube_gaplint.launch.shell_tree import Block, Chain, Simple, Statement, structure
+from kube_gaplint.launch.shell_parser import structure
+from kube_gaplint.launch.shell_tree import Block, Chain, Simple, Statement
 from kube_gaplint.model.command import Command, Script, ShellHold, ShellInFront
 from kube_gaplint.text.source import PlacedText
 

@@ -17,6 +17,7 @@ from msgspec.structs import replace
 from kube_gaplint import lazy_re
 from kube_gaplint.facts.shell_names import SUCCEED_ANYWAY
 from kube_gaplint.launch.shell_flow import ASSIGNMENT
+from kube_gaplint.launch.shell_parser import structure
 from kube_gaplint.launch.shell_tree import (
     Block,
     Case,
@@ -31,7 +32,6 @@ from kube_gaplint.launch.shell_tree import (
     Redirected,
     Simple,
     Statement,
-    structure,
 )
 from kube_gaplint.launch.shell_walk import MAX_TEXT
 from kube_gaplint.model.command import Command, EndStatus, LostStatus, Script, StatusLoss

@@ -1,26 +1,31 @@
 """Shell text to tokens: words, operators, redirections and here-documents, with exact spans.
 
-The bash grammar of tree-sitter gives the structure of a script, but it joins words across line ends, loses
-here-document tails and gives up on a whole file for one unclosed `${`. So words are cut here, by the shell's own
-rules, and the grammar sees a skeleton in which every word is a plain one (`skeleton`), of the same length, so that
-offsets agree.
+Words are cut by the shell's own rules, also in a text with mistakes: a quote that is never closed ends with its line.
 
 Nothing here recurses: nesting is kept on a list.
 """
 
 from __future__ import annotations
 
+import re
 from typing import Final, Literal, TypeAlias
 
 from msgspec import Struct
 
 from kube_gaplint import lazy_re
-from kube_gaplint.launch.shell_reader import BLANK, DELIMITER, Reader
+from kube_gaplint.launch.shell_reader import BLANK, DELIMITER, SIMPLE_WORD, Reader
 
-TokenKind: TypeAlias = Literal["word", "reserved", "operator", "newline", "redirect", "compound"]
+TokenKind: TypeAlias = Literal["word", "reserved", "operator", "newline", "redirect", "compound", "end"]
 
 _REDIRECT: Final = lazy_re.compile(r"(\d+|\{\w+\})?(&>>|&>|>>|>\||>&|<>|<&|<<<|<<-|<<|>|<)")
 _OPERATOR: Final = lazy_re.compile(r";;&|;;|;&|&&|\|\||\|&|[;&|()]")
+_NEXT: Final = lazy_re.compile(
+    rf"""(?:[ \t\r]|\\\r?\n)*+
+    (?: \#[^\n]*+ | ({SIMPLE_WORD}) | (\n) | (;;&|;;|;&|;|&&|\|\||\|&|\||&(?!>)|\)|\((?!\()) )?""",
+    re.VERBOSE | re.DOTALL,
+)
+"""Blanks and what comes after them: a comment, a word (1), a line end (2), an operator (3), or something that takes a
+closer look: a redirection, `((`, a word with something nested in it."""
 
 _TIMED: Final = lazy_re.compile(r"time(?:[ \t]+-p)?[ \t]+(?=[({!]|\[\[|(?:if|for|while|until|case)\s)")
 _RESERVED: Final = frozenset(
@@ -29,6 +34,8 @@ _RESERVED: Final = frozenset(
 _OPENERS: Final = frozenset(["if", "then", "elif", "else", "while", "until", "do", "{", "!"])
 """Reserved words after which a command begins."""
 _CLOSERS: Final = frozenset(["fi", "done", "esac", "}"])
+_SPECIAL: Final = _RESERVED | {"[[", "time"}
+"""Words that mean something where a command begins."""
 
 
 class Document(Struct, eq=False):
@@ -78,24 +85,47 @@ class _Tokens:
         self.no_test_end = False
 
     def run(self) -> list[Token]:
-        text, limit = self.text, self.limit
-        while self.at < limit:
-            blank = BLANK.match(text, self.at, limit)
-            if blank is not None:
-                self.at = blank.end()
+        text, limit, out = self.text, self.limit, self.out
+        at = self.at
+        while at < limit:
+            found = _NEXT.match(text, at, limit)
+            assert found is not None  # it matches nothing as well
+            which = found.lastindex
+            if which == 1:
+                start, at = found.span(1)
+                special = self.pattern or self.expect or self.head == "function"
+                if special or (self.command and text[start:at] in _SPECIAL):
+                    self.at = start
+                    if not self.compound():
+                        self.word(at)
+                    at = self.at
+                else:
+                    out.append(Token("word", start, at))
+                    self.command = self.closed = False
                 continue
-            c = text[self.at]
-            if c == "\n":
+            if which is None:
+                at = found.end()
+                if at < limit and text[at] != "\n":
+                    self.at = at
+                    self.nested()
+                    at = self.at
+                continue
+            self.at, at = found.span(which)
+            if which == 2:
                 self.newline()
-            elif c == "#":
-                self.at = self.reader.line_end(self.at, limit)
-            elif not self.redirect():
-                operator = _OPERATOR.match(text, self.at, limit)
-                if operator is not None and not self.compound():
-                    self.operator(operator.group(), operator.end())
-                elif operator is None and not self.compound():
-                    self.word()
-        return self.out
+                at = self.at
+            else:
+                self.operator(found[3], at)
+        return out
+
+    def nested(self) -> None:
+        """What takes a closer look."""
+        if not self.redirect() and not self.compound():
+            operator = _OPERATOR.match(self.text, self.at, self.limit)
+            if operator is not None:
+                self.operator(operator.group(), operator.end())
+            else:
+                self.word(self.reader.nested_word_end(self.at, self.limit))
 
     def add(self, kind: TokenKind, start: int, end: int, text: str = "") -> Token:
         token = Token(kind, start, end, text)
@@ -104,14 +134,7 @@ class _Tokens:
         return token
 
     def newline(self) -> None:
-        before = self.out[-1] if self.out else None
-        ends = before is not None and (
-            before.kind in ("word", "redirect", "compound") or (before.kind == "reserved" and before.text in _CLOSERS)
-        )
-        if self.pattern or self.expect or self.head == "function":
-            ends = False
-        # the grammar sometimes runs on into the next line, so a line end that ends a command is shown to it as `;`
-        self.add("newline", self.at, self.at + 1, ";" if ends else "\n")
+        self.add("newline", self.at, self.at + 1)
         for token, delimiter, tabs in self.pending:
             end, after = self.reader.body(self.at, self.limit, delimiter, tabs)
             expanded = not any(c in delimiter for c in "'\"\\")
@@ -165,6 +188,7 @@ class _Tokens:
         token = self.add("redirect", found.start(), end)
         token.operator, token.descriptor, token.target = operator, found.group(1) or "", (target, end)
         token.after_compound = self.closed
+        self.command = self.command and self.closed
         if operator in ("<<", "<<-") and end > target:
             self.pending.append((token, text[target:end], operator == "<<-"))
         elif operator == "<<<":
@@ -178,7 +202,7 @@ class _Tokens:
             end = self.reader.closing(self.at, self.limit)
             if end > 0 and text[end - 2 : end] == "))" and self.reader.closing(self.at + 1, self.limit) == end - 1:
                 self.add("compound", self.at, end, "((")
-                self.command = False
+                self.command = self.head == "for"
                 self.expect = ""
                 self.head = ""
                 return True
@@ -211,12 +235,12 @@ class _Tokens:
         self.reader.error(self.at, self.at + 2)
         return False
 
-    def word(self) -> None:
+    def word(self, end: int) -> None:
+        """A word from here to an offset."""
         start = self.at
         if self.command and (timed := _TIMED.match(self.text, start, self.limit)) is not None:
             self.at = timed.end()  # `time { …; }`
             return
-        end = self.reader.word_end(start, self.limit)
         if end == start:  # nothing that a word may begin with: never stand still
             self.reader.error(start, start + 1)
             self.at = start + 1
@@ -269,29 +293,3 @@ class _Tokens:
 def tokens_of(reader: Reader, start: int = 0, limit: int | None = None) -> list[Token]:
     """The tokens of a reader's text between two offsets."""
     return _Tokens(reader, start, len(reader.text) if limit is None else limit).run()
-
-
-def skeleton(text: str, tokens: list[Token]) -> str:
-    """The text with every word made plain, comments and bodies blanked, all offsets kept, ASCII only."""
-    out: list[str] = []
-    at = 0
-    for token in tokens:
-        if token.start > at:
-            # `{ …; } fi` is right without a separator, but not to the grammar
-            joined = token.kind == "reserved" and token.after_compound
-            out.append((";" if joined else " ") + " " * (token.start - at - 1))
-        length = token.end - token.start
-        if token.kind in ("word", "compound"):
-            out.append("w" * length)
-        elif token.kind == "redirect":
-            if token.after_compound and length > 1:
-                out.append(">" + "w" * (length - 1))
-            else:
-                out.append("w" * length)
-        elif token.text == "|&":
-            out.append("| ")
-        else:
-            out.append(token.text)
-        at = token.end
-    out.append(" " * (len(text) - at))
-    return "".join(out)

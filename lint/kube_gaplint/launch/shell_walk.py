@@ -19,6 +19,7 @@ from kube_gaplint.launch import shell_builtins, shell_emit, shell_files, shell_f
 from kube_gaplint.launch.shell_arithmetic import names as arithmetic_names
 from kube_gaplint.launch.shell_flow import ASSIGNMENT, CHANGED
 from kube_gaplint.launch.shell_parameters import arithmetic_value, why_unknown
+from kube_gaplint.launch.shell_parser import structure
 from kube_gaplint.launch.shell_process import MAX_DEPTH, Flow, Shell
 from kube_gaplint.launch.shell_state import ARGUMENTS, Body, Variable
 from kube_gaplint.launch.shell_text import Hole, Ref, SliceText, Value, flatten, word_text, word_value
@@ -36,7 +37,6 @@ from kube_gaplint.launch.shell_tree import (
     Redirected,
     Simple,
     Statement,
-    parse,
 )
 from kube_gaplint.launch.shell_words import Expander
 from kube_gaplint.model.command import Command, Heredoc, Script, Word
@@ -66,7 +66,7 @@ class Walker:
             limit = text.rfind("\n", 0, MAX_TEXT) + 1 or MAX_TEXT
             self.script.errors.append(self.source.place(limit, limit))
             self.shell.state.open("the script is longer than what is read of it")
-        self.parsed = parse(text, limit=limit)
+        self.parsed = structure(text, limit)
         self.script.errors.extend(self.place(start, end) for start, end in self.parsed.errors)
         self.words = Expander(
             self.source,
