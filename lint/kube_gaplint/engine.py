@@ -239,10 +239,13 @@ def _suppressed(found: list[_Found], loaded: Loaded, codes: frozenset[str], toda
     suppressions = [one for source, documents in loaded.sources for one in suppress.read(source, documents)]
     if not suppressions:
         return found
+    loaded.hints.extend(suppress.hints(suppressions, registry.outdated))
     suppressions = suppress.renamed(suppressions, registry.former())
     carried = suppress.with_owners(suppressions, ((kube.node, kube.place) for kube in loaded.bundle.objects))
     known = {row.code: row.name for row in registry.rules()}
-    outcome = suppress.apply([item.finding for item in found], carried, known=known, selected=codes, today=today)
+    outcome = suppress.apply(
+        [item.finding for item in found], carried, known=known, selected=codes, today=today, outdated=registry.outdated
+    )
     marked = [replace(item, finding=finding) for item, finding in zip(found, outcome.findings, strict=True)]
     for code, gap in outcome.gaps:
         if code in codes:
