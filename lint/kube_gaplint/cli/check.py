@@ -268,7 +268,6 @@ def command(
 
     PATH is a file or a folder; without one it is the current folder, and `-` is standard input.
     """
-    del jobs  # one process, so far
     given = {
         "-": "-" in inputs.paths,
         "--select": bool(select),
@@ -288,6 +287,7 @@ def command(
     if changed:
         inputs, concerned = _around(inputs)
     config = inputs.config
+    formats = {format_, *(output.format for output in outputs)}
     selected = _rules_of(incidents_) if incidents_ else _names(select)
     least = Severity.parse(min_severity or ("info" if incidents_ else config.min_severity) or "warning")
     failing = fail_on or config.fail_on or "warning"
@@ -302,6 +302,8 @@ def command(
         severities=config.severities(),
         file_ignores=config.file_ignores(),
         today=date.today(),
+        # Edits need the nodes that were read, which stay with the process that read them.
+        jobs=1 if fix or diff or add_suppressions is not None or "sarif" in formats else jobs,
     )
     if not quiet:
         for said in (*filter(None, map(registry.outdated, (*_names(select), *_names(ignore)))), *config.hints):
