@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 DOCS_STAMP := $(VENV)/.docs-installed
 
-.PHONY: demo test delivery docs lint types imports index check bench clean
+.PHONY: demo test delivery docs lint types imports index check bench fuzz clean
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -60,6 +60,12 @@ check: lint types imports
 
 bench: $(STAMP)
 	$(BIN)/python bench/run.py
+
+# Random inputs for the readers, Kustomize and the fixes; inputs that fail are kept in fuzz-findings/.
+FUZZ_SECONDS ?= 60
+FUZZ_SEED ?= 0
+fuzz: $(STAMP)
+	$(BIN)/python tools/fuzz/run.py --seconds $(FUZZ_SECONDS) --seed $(FUZZ_SEED)
 
 clean:
 	rm -rf $(VENV) dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis
