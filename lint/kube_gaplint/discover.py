@@ -46,6 +46,8 @@ TOOLS = "folder of a tool (node_modules, .venv …)"
 
 _GITIGNORE_LIMIT = 2**20
 _HEAD = 4096
+_LARGE_HEAD = 2**16
+"""Bytes that tell whether a file that is too large would be judged."""
 
 
 class PathError(Exception):
@@ -81,7 +83,7 @@ class FileId(Struct, frozen=True):
         """
         if not self.path or "\0" in relative:
             return None
-        real = disk.real(os.path.join(self.folder, relative))
+        real = os.path.realpath(os.path.join(self.folder, relative))
         if not within(real, self.root):
             return None
         shown = os.path.normpath(os.path.join(os.path.dirname(self.shown), relative))
@@ -307,6 +309,18 @@ def _form_of(name: str) -> str:
     return "cloudformation" if ending in facts.CLOUDFORMATION_ENDINGS else ""
 
 
+def boundary_of(folder: str) -> str:
+    """The git top level around a real folder, or empty."""
+    here = folder
+    while True:
+        if os.path.lexists(os.path.join(here, ".git")):
+            return here
+        parent = os.path.dirname(here)
+        if parent == here:
+            return ""
+        here = parent
+
+
 # Git-ignore files
 
 
@@ -412,7 +426,9 @@ class _Walk:
     def __init__(self, exclude: Sequence[Exclusion], kinds: frozenset[str], *, exclude_named: bool) -> None:
         self.found = Discovery()
         self.roots: list[str] = []
-        self.excluded = [_Ignore(disk.real(one.folder or os.curdir), one.patterns) for one in exclude if one.patterns]
+        self.excluded = [
+            _Ignore(os.path.realpath(one.folder or os.curdir), one.patterns) for one in exclude if one.patterns
+        ]
         self.exclude_named = exclude_named
         self.kinds = kinds
         self.seen: set[str] = set()
@@ -433,16 +449,16 @@ class _Walk:
     def named(self, path: str) -> None:
         if not path or "\0" in path:
             raise PathError(path, "not a path")
-        real = disk.real(path)
+        real = os.path.realpath(path)
         try:
-            kind = disk.file_type(real)
+            mode = disk.mode(real)
         except OSError as error:
             raise PathError(path, _why(error)) from error
-        if self.exclude_named and self._is_excluded(real, is_folder=stat.S_ISDIR(kind)):
+        if self.exclude_named and self._is_excluded(real, is_folder=stat.S_ISDIR(mode)):
             self.found.skip(EXCLUDED)
-        elif stat.S_ISDIR(kind):
+        elif stat.S_ISDIR(mode):
             self._named_folder(path, real)
-        elif stat.S_ISREG(kind):
+        elif stat.S_ISREG(mode):
             self._named_file(path, real)
         else:
             raise PathError(path, "neither a file nor a folder (`-` reads standard input)")
@@ -463,7 +479,7 @@ class _Walk:
             disk.entries(real)
         except OSError as error:
             raise PathError(path, _why(error)) from error
-        top = disk.boundary_of(real)
+        top = boundary_of(real)
         self.roots.append(real)
         shown = "" if path in (".", "./") else path.rstrip("/") or "/"
         self._descend(_Folder(real, shown, top or real, real, _rules_above(top, real), _chart_around(real, shown)))
@@ -477,7 +493,7 @@ class _Walk:
         self.found.files += 1
         folder, _, name = real.rpartition("/")
         form = _form_of(name) or _form_of(path.rpartition("/")[2])
-        file = FileId(path, real, disk.boundary_of(folder) or (folder if form == "kustomization" else real))
+        file = FileId(path, real, boundary_of(folder) or (folder if form == "kustomization" else real))
         try:
             data = disk.read(real)
         except Refused as refused:
@@ -520,7 +536,7 @@ class _Walk:
         except OSError as error:
             self.found.errors.append(FileError(_shown(folder, "") or ".", _why(error)))
             return []
-        names = {name for name, _ in entries}
+        names = {entry.name for entry in entries}
         rules = folder.rules
         root = folder.root
         if ".git" in names and folder.path != root:  # a repository within: its own rules, its own boundary
@@ -531,12 +547,13 @@ class _Walk:
                 rules = (*rules, own)
         here = _Folder(folder.path, folder.shown, root, folder.given, rules, folder.chart)
         below = []
-        for name, what in entries:
-            if what == disk.FILE:
+        for entry in entries:
+            name = entry.name
+            if entry.is_file(follow_symlinks=False):
                 self._file(here, name)
-            elif what == disk.LINK:
+            elif entry.is_symlink():
                 links.append((here, name))
-            elif what == disk.FOLDER:
+            elif entry.is_dir(follow_symlinks=False):
                 inner = self._folder(here, name, is_chart="Chart.yaml" in names)
                 if inner is not None:
                     below.append(inner)
@@ -575,7 +592,7 @@ class _Walk:
     def _link(self, folder: _Folder, name: str) -> None:
         """A link to a file within the given folder is judged if the file itself was not; all others are counted."""
         self.found.files += 1
-        real = disk.real(_join(folder.path, name))
+        real = os.path.realpath(_join(folder.path, name))
         if not within(real, folder.given):
             self.found.skip(LINK_OUT)
         elif real in self.seen or not disk.is_file(real) or not _form_of(name) or _in_version_control(real):
@@ -605,7 +622,8 @@ class _Walk:
             self.seen.add(path)
             data = disk.read(path)
         except Refused as refused:
-            self.found.skip(str(refused))
+            if str(refused) != LARGE or not self._large(FileId(shown, path, folder.root), form):
+                self.found.skip(str(refused))
             return
         except OSError as error:
             self.found.errors.append(FileError(shown, _why(error)))
@@ -623,6 +641,21 @@ class _Walk:
                 self._keep(FileId(shown, path, folder.root), "yaml", interest, data, named=False)
             return
         self._take(FileId(shown, path, folder.root), form, data, named=False)
+
+    def _large(self, file: FileId, form: str) -> bool:
+        """Keep a file that is too large to be read where its beginning is that of something to judge."""
+        try:
+            data = disk.head(file.path, _LARGE_HEAD)
+        except (OSError, Refused):
+            return False
+        if form in ("script", "shell", "bare"):
+            relevant = form == "script" or is_batch_script(data)
+        else:
+            relevant = interest_of(data, json=form == "json", kinds=self.kinds) == "judged"
+        if relevant:
+            kind: Form = "script" if form in ("script", "shell", "bare") else "yaml"
+            self.found.candidates.append(Candidate(file, kind, "judged", problem=LARGE))
+        return relevant
 
     def _skip_chart(self, chart: str, data: bytes) -> None:
         self.found.skip(HELM)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import hashlib
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import date
 from typing import TYPE_CHECKING, Any
@@ -20,20 +20,18 @@ from kube_gaplint.model.profile import Profile
 from kube_gaplint.model.setting import Origin
 from kube_gaplint.model.subject import Subject
 from kube_gaplint.rule import Context, Rule
-from kube_gaplint.share import SECTIONS, Share
+from kube_gaplint.text import limits
 from kube_gaplint.text.compose import Problem
 from kube_gaplint.text.source import Place
 
 if TYPE_CHECKING:
     from kube_gaplint.baseline import Baseline
     from kube_gaplint.bundle.bundle import Loaded, Unresolved
-    from kube_gaplint.bundle.objects import KubeObject
     from kube_gaplint.discover import Discovery, Exclusion
     from kube_gaplint.file_ignores import FileIgnores
     from kube_gaplint.given import Given
     from kube_gaplint.kinds import Model
     from kube_gaplint.kinds.generic import UserKind
-    from kube_gaplint.model.workload import Workload
     from kube_gaplint.revision import Before
 
 
@@ -64,8 +62,6 @@ class Request(Struct, frozen=True):
     exclude_named: bool = False
     """Whether `exclude` counts for paths that are named as well."""
     today: date | None = None
-    jobs: int = 1
-    """Processes to judge with, where there is enough to judge and the system can fork."""
 
 
 _PROBLEM_CODES = {
@@ -81,47 +77,51 @@ class Reading(Struct):
     discovery: Discovery
     loaded: Loaded
     model: Model
+    partial: bool = False
+    """Whether the model holds only what some files concern."""
+    over: list[Problem] = field(default_factory=list)
+    """The limits that were met."""
 
     def summary(self) -> Summary:
         """Counts of what was read and passed over, and of workloads."""
-        summary = _counts(self.discovery, self.loaded)
-        _count_workloads(summary, self.model.workloads)
+        summary = Summary(
+            files=self.loaded.files,
+            documents=self.loaded.documents,
+            workloads=len(self.model.workloads),
+            hints=self.loaded.hints,
+        )
+        for counted in (self.discovery.skipped, self.loaded.skipped):
+            for reason, count in counted.items():
+                summary.skip(reason, count)
+        for workload in self.model.workloads:
+            kind, purpose = workload.subject.kind, workload.purpose
+            summary.by_kind[kind] = summary.by_kind.get(kind, 0) + 1
+            summary.by_class[purpose] = summary.by_class.get(purpose, 0) + 1
         return summary
+
+    @property
+    def problems(self) -> list[Problem]:
+        """What is wrong with the files, or too much."""
+        return [*self.loaded.problems, *self.over]
 
     @property
     def errors(self) -> list[FileError]:
         return [*self.discovery.errors, *self.loaded.errors]
 
 
-def _counts(discovery: Discovery, loaded: Loaded) -> Summary:
-    summary = Summary(files=loaded.files, documents=loaded.documents, hints=loaded.hints)
-    for counted in (discovery.skipped, loaded.skipped):
-        for reason, count in counted.items():
-            summary.skip(reason, count)
-    return summary
-
-
-def _count_workloads(summary: Summary, workloads: Iterable[Workload]) -> None:
-    for workload in workloads:
-        kind, purpose = workload.subject.kind, workload.purpose
-        summary.workloads += 1
-        summary.by_kind[kind] = summary.by_kind.get(kind, 0) + 1
-        summary.by_class[purpose] = summary.by_class.get(purpose, 0) + 1
-
-
 def read(request: Request) -> Reading:
     """Read the paths of a request up to the model, and judge nothing. Raises UsageProblem."""
-    from kube_gaplint.kinds import build
+    over: list[Problem] = []
+    with limits.heard_by(lambda place, message: over.append(Problem("limit", message, place))):
+        reading = _read(request)
+    reading.over = over
+    return reading
 
-    discovery, loaded = _load(request)
-    wanted = None if request.changed is None else request.changed.concerns()
-    return Reading(discovery, loaded, build(loaded.bundle, request.profile, request.kinds, wanted))
 
-
-def _load(request: Request) -> tuple[Discovery, Loaded]:
-    """Find and parse what a request names. Raises UsageProblem."""
+def _read(request: Request) -> Reading:
     from kube_gaplint import discover
     from kube_gaplint.bundle import bundle
+    from kube_gaplint.kinds import build
 
     try:
         discovery = discover.discover(
@@ -134,7 +134,10 @@ def _load(request: Request) -> tuple[Discovery, Loaded]:
         )
     except discover.PathError as error:
         raise UsageProblem(str(error)) from error
-    return discovery, bundle.load(discovery)
+    loaded = bundle.load(discovery)
+    wanted = None if request.changed is None else request.changed.concerns()
+    model = build(loaded.bundle, request.profile, request.kinds, wanted)
+    return Reading(discovery, loaded, model, partial=wanted is not None)
 
 
 def lint(request: Request) -> Report:
@@ -155,81 +158,21 @@ def lint(request: Request) -> Report:
 
 def _judge(request: Request, codes: frozenset[str]) -> tuple[Report, bool]:
     """All findings, the suppressed ones marked, and whether only a part was judged."""
-    wanted = None if request.changed is None else request.changed.concerns()
     with _no_collector():
-        discovery, loaded = _load(request)
-        parts = _parts(loaded, request, codes) if wanted is None else None
-        summary = _counts(discovery, loaded)
-        if parts is None:
-            parts = [_part(loaded, request, codes, Share(), wanted)]
-        for part in parts:
-            part.add_counts(summary)
+        reading = read(request)
+        loaded = reading.loaded
         found = [
-            *_problems(loaded.problems, codes),
+            *_problems(reading.problems, codes),
             *_unresolved(loaded.bundle.unresolved, codes),
-            *(item for part in parts for item in part.unresolved),
-            *(item for section in range(SECTIONS) for part in parts for item in part.found[section]),
+            *_run_rules(reading.model.views, codes, Context(request.profile)),
         ]
         if request.severities:
             found = [_with_severity(item, request.severities) for item in found]
         found = _suppressed(found, loaded, codes, request.today)
         if request.file_ignores is not None:
             found = _ignored(found, request.file_ignores)
-        report = Report(_fingerprinted(_merged(found)), [*discovery.errors, *loaded.errors], summary)
-    return report, wanted is not None
-
-
-class _Part(Struct):
-    """What one share of a run gave: the findings by section of the model, references that were not resolved, counts."""
-
-    found: list[list[_Found]]
-    unresolved: list[_Found]
-    counts: Summary
-
-    def add_counts(self, summary: Summary) -> None:
-        summary.workloads += self.counts.workloads
-        for name in ("by_kind", "by_class"):
-            table: dict[str, int] = getattr(summary, name)
-            for key, count in getattr(self.counts, name).items():
-                table[key] = table.get(key, 0) + count
-
-
-def _part(
-    loaded: Loaded,
-    request: Request,
-    codes: frozenset[str],
-    share: Share,
-    wanted: Callable[[KubeObject | None], bool] | None = None,
-) -> _Part:
-    """Understand and judge one share of what was read."""
-    from kube_gaplint.kinds import build
-
-    missed = loaded.bundle.unresolved
-    known = len(missed)
-    model = build(loaded.bundle, request.profile, request.kinds, wanted, share)
-    counts = Summary()
-    _count_workloads(counts, model.workloads)
-    found = _run_rules(model.sections, codes, Context(request.profile))
-    unresolved = list(_unresolved(missed[known:], codes))
-    del missed[known:]
-    return _Part(found, unresolved, counts)
-
-
-def _parts(loaded: Loaded, request: Request, codes: frozenset[str]) -> list[_Part] | None:
-    """The shares, each judged in a process of its own; None where one process is better, or all that there is."""
-    if request.jobs == 1:
-        return None
-    from kube_gaplint import pool
-    from kube_gaplint.kinds import has_pools
-    from kube_gaplint.share import shares
-
-    number = pool.jobs_for(request.jobs, len(loaded.bundle.objects) + len(loaded.bundle.scripts))
-    if number < 2:
-        return None
-    sources = [source for source, _ in loaded.sources]
-    split = shares(number, all_seen_by_first=has_pools(loaded.bundle))
-    results = pool.forked(lambda at: pool.packed(_part(loaded, request, codes, split[at]), sources), number)
-    return None if results is None else [pool.unpacked(data, sources) for data in results]
+        report = Report(_fingerprinted(_merged(found)), reading.errors, reading.summary())
+    return report, reading.partial
 
 
 @contextmanager
@@ -309,16 +252,16 @@ def _suppressed(found: list[_Found], loaded: Loaded, codes: frozenset[str], toda
     """
     from kube_gaplint import suppress
 
-    suppressions = [one for source, documents in loaded.sources for one in suppress.read(source, documents)]
+    over: list[Problem] = []
+    with limits.heard_by(lambda place, message: over.append(Problem("limit", message, place))):
+        suppressions = [one for source, documents in loaded.sources for one in suppress.read(source, documents)]
+    found = [*found, *_problems(over, codes)]
     if not suppressions:
         return found
-    loaded.hints.extend(suppress.hints(suppressions, registry.outdated))
     suppressions = suppress.renamed(suppressions, registry.former())
     carried = suppress.with_owners(suppressions, ((kube.node, kube.place) for kube in loaded.bundle.objects))
     known = {row.code: row.name for row in registry.rules()}
-    outcome = suppress.apply(
-        [item.finding for item in found], carried, known=known, selected=codes, today=today, outdated=registry.outdated
-    )
+    outcome = suppress.apply([item.finding for item in found], carried, known=known, selected=codes, today=today)
     marked = [replace(item, finding=finding) for item, finding in zip(found, outcome.findings, strict=True)]
     for code, gap in outcome.gaps:
         if code in codes:
@@ -327,28 +270,20 @@ def _suppressed(found: list[_Found], loaded: Loaded, codes: frozenset[str], toda
     return marked
 
 
-def _run_rules(sections: Sequence[Sequence[Any]], codes: frozenset[str], context: Context) -> list[list[_Found]]:
-    """What the rules find in the views of each section."""
+def _run_rules(views: Sequence[Any], codes: frozenset[str], context: Context) -> Iterator[_Found]:
     by_type: dict[type, list[Rule]] = {}
-    total = sum(map(len, sections))
-    number = 0
-    found: list[list[_Found]] = []
-    for views in sections:
-        found.append(here := [])
-        for view in views:
-            progress.tell("judging", number, total)
-            number += 1
-            rules = by_type.get(type(view))
-            if rules is None:
-                rules = by_type[type(view)] = registry.for_view(type(view), codes)
-            for rule in rules:
-                for gap in rule.check(view, context):
-                    subject = view.subject
-                    if gap.container:
-                        subject = subject.in_container(gap.container)
-                    owner = view.object_origin.place
-                    here.append(_Found(_finding(rule, gap, subject, owner), owner, gap.detail))
-    return found
+    for number, view in enumerate(views):
+        progress.tell("judging", number, len(views))
+        rules = by_type.get(type(view))
+        if rules is None:
+            rules = by_type[type(view)] = registry.for_view(type(view), codes)
+        for rule in rules:
+            for gap in rule.check(view, context):
+                subject = view.subject
+                if gap.container:
+                    subject = subject.in_container(gap.container)
+                owner = view.object_origin.place
+                yield _Found(_finding(rule, gap, subject, owner), owner, gap.detail)
 
 
 def _finding(rule: Rule, gap: Gap, subject: Subject, owner: Place) -> Finding:

@@ -55,11 +55,13 @@ YAML 1.2 specification, https://yaml.org/spec/1.2.2/
         "GAP002",
         "over-a-limit",
         Severity.ERROR,
-        """A file is larger or deeper than gaplint reads, so that part of it was not judged.
+        """Something is larger or deeper than gaplint reads, so that part of it was not judged.
 
 ## What it flags
-A file beyond the limits on size, nesting depth, number of nodes or expanded aliases. The limits are far above any
-manifest that a cluster would accept (etcd refuses objects beyond 1.5 MiB).
+A file beyond the limits on size, nesting, number of values or expanded aliases; a script that is too long, runs too
+many commands or nests too deeply; a Kustomize build that grows too large, and kustomizations that include one another
+in a ring. The finding stands where reading stopped. The limits are far above any manifest that a cluster would accept
+(etcd refuses objects beyond 1.5 MiB).
 
 ## Why it hurts
 What was not read was not judged. gaplint says so instead of passing over the file in silence.
@@ -77,7 +79,7 @@ Exclude data files that are no manifests (`--exclude`).
 There is no automatic fix.
 
 ## References
-https://etcd.io/docs/latest/dev-guide/limit/
+https://etcd.io/docs/latest/dev-guide/limit/ · all limits: docs/limits.md
 """,
     ),
     (

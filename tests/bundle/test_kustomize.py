@@ -18,6 +18,7 @@ from kube_gaplint.bundle.plain import plain
 from kube_gaplint.discover import discover
 from kube_gaplint.kinds.fields import Part
 from kube_gaplint.model.setting import Absent, Set, Unknown
+from kube_gaplint.text import limits
 from kube_gaplint.text.compose import compose
 from kube_gaplint.text.nodes import Node, dig, scalar
 from kube_gaplint.text.scalar_text import scalar_text
@@ -652,9 +653,13 @@ def test_kustomizations_in_a_ring_are_built_once_and_noted(root: Path) -> None:
             "b/kustomization.yaml": "resources: [../a]\n",
         },
     )
-    outcome = built()
+    met: list[str] = []
+    with limits.heard_by(lambda place, message: met.append(f"{place}: {message}")):
+        outcome = built()
     assert names(outcome) == ["a/kustomization.yaml: Job train"]
-    assert [item.reason for item in outcome.bundle.unresolved] == ["the kustomizations include one another"]
+    assert met == [
+        "b/kustomization.yaml:1:13: the kustomizations include one another in a ring: Kustomize refuses to build them"
+    ]
 
 
 def test_a_flux_object_of_that_kind_is_no_kustomization(root: Path) -> None:
@@ -819,13 +824,17 @@ def test_growth_without_end_is_stopped(root: Path) -> None:
             below = [f"../../l{level - 1}"] if level == 1 else [f"../../l{level - 1}/a", f"../../l{level - 1}/b"]
             files[f"l{level}/{side}/kustomization.yaml"] = f"resources: {below}\nnamePrefix: {side}-\n"
     write(root, {".git/HEAD": "x", **files})
-    outcome = built("l40/a")
-    assert any("limit" in item.reason for item in outcome.bundle.unresolved)
+    met: list[str] = []
+    with limits.heard_by(lambda _place, message: met.append(message)):
+        built("l40/a")
+    assert met == ["the build holds more than 300,000 values: it was given up"]
 
 
 def test_a_patch_that_copies_itself_is_stopped(root: Path) -> None:
     operations = "".join(f"- {{op: copy, from: /spec, path: /spec/x{number}}}\n" for number in range(60))
     write(root, {"kustomization.yaml": "resources: [job.yaml]\npatches: [{target: {kind: Job}, path: p.yaml}]\n",
                  "job.yaml": JOB, "p.yaml": operations})  # fmt: skip
-    outcome = built()
-    assert any("limit" in item.reason for item in outcome.bundle.unresolved)
+    met: list[str] = []
+    with limits.heard_by(lambda _place, message: met.append(message)):
+        built()
+    assert met == ["the build holds more than 300,000 values: it was given up"]

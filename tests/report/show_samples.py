@@ -166,7 +166,7 @@ def understood(folder: Path, file: str, text: str, choice: Choice | None = None)
     return gather(
         reading.model.views,
         missed=reading.loaded.bundle.unresolved,
-        problems=reading.loaded.problems,
+        problems=reading.problems,
         errors=reading.errors,
         summary=reading.summary(),
         choice=choice,

@@ -208,7 +208,10 @@ def test_documents_around_a_broken_one_are_kept() -> None:
 
 def test_reading_stops_after_many_broken_documents() -> None:
     composed = read("---\n[\n" * 1000)
-    assert len(composed.problems) == DEFAULT_LIMITS.problems
+    *broken, last = composed.problems
+    assert len(broken) == DEFAULT_LIMITS.problems
+    assert (last.kind, last.message) == ("limit", "more than 20 documents are broken: the rest was not read")
+    assert last.place.start.line == 2 * DEFAULT_LIMITS.problems + 1
 
 
 BOMB = "a: &a [x,x,x,x,x,x,x,x,x]\n" + "".join(

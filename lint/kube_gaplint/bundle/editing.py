@@ -14,6 +14,7 @@ from msgspec import Struct
 
 from kube_gaplint.bundle.openness import OpenMapping, OpenSequence
 from kube_gaplint.facts.kustomize import FieldSpec
+from kube_gaplint.text.limits import BUILD, BUILDS
 from kube_gaplint.text.nodes import Entry, Item, Mapping, Node, Scalar, Sequence, text_at
 from kube_gaplint.text.resolve import resolve_plain
 from kube_gaplint.text.source import Place
@@ -39,9 +40,9 @@ class Budget(Struct):
     """How many nodes may still be copied, in one build and in all together. It keeps bases that are taken in again
     and again, and patches that copy their own copies, from growing without end."""
 
-    total: int = 3_000_000
-    one_build: int = 300_000
-    left: int = 300_000
+    total: int = BUILDS.most
+    one_build: int = BUILD.most
+    left: int = BUILD.most
 
     def start_build(self) -> None:
         self.left = min(self.one_build, self.total)
@@ -50,7 +51,7 @@ class Budget(Struct):
         self.left -= nodes
         self.total -= nodes
         if self.left < 0:
-            raise OverLimit("the build is over the limit of nodes")
+            raise OverLimit((BUILDS if self.total < 0 else BUILD).message)
 
 
 def copied(node: Node, budget: Budget) -> Node:

@@ -33,12 +33,12 @@ from kube_gaplint.bundle.resources import Id, Resource, Selector
 from kube_gaplint.discover import FileId
 from kube_gaplint.facts import kustomize as facts
 from kube_gaplint.facts.kustomize import FieldSpec, Referral
+from kube_gaplint.text import limits
+from kube_gaplint.text.limits import BASES, BUILD_OBJECTS
 from kube_gaplint.text.nodes import Document, Entry, Mapping, Node, Scalar, Sequence, mapping, scalar, sequence, text_at
 from kube_gaplint.text.source import Place
 
-_DEEPEST_NESTING = 50
 _COST_OF_INCLUDING = 100
-_MOST_RESOURCES = 5_000
 
 
 class Note(Struct, frozen=True):
@@ -112,7 +112,7 @@ class Builder:
         try:
             self._accumulate(file, accumulation, (file.path,))
         except OverLimit as error:
-            accumulation.note("the kustomization", error.place or build.place, error.message)
+            limits.tell(error.place or build.place, error.message)
             build.open_because = error.message
             return build
         resources = [resource for resource in accumulation.resources if not resource.deleted]
@@ -134,7 +134,7 @@ class Builder:
         try:
             node = opened(resource.node, resource.open_because, self._budget)
         except OverLimit as error:
-            accumulation.note("the kustomization", accumulation.build.place, error.message)
+            limits.tell(accumulation.build.place, error.message)
             return
         assert isinstance(node, Mapping)
         resource.node = node
@@ -187,8 +187,12 @@ class Builder:
             layer.unseen(path.text, path.place, "there is no such file and no kustomization in a folder of that name")
             return
         self._budget.spend(_COST_OF_INCLUDING)
-        if file.path in stack or len(stack) > _DEEPEST_NESTING:
-            layer.note(path.text, path.place, "the kustomizations include one another")
+        if file.path in stack:
+            limits.tell(path.place, "the kustomizations include one another in a ring: Kustomize refuses to build them")
+            return
+        if len(stack) > BASES.most:
+            layer.unseen(path.text, path.place, BASES.message)
+            limits.reached(BASES, path.place)
             return
         if component:
             self._accumulate(file, layer.accumulation, (*stack, file.path))
@@ -235,8 +239,8 @@ class _Accumulation:
         self.build.notes.append(Note(what, place, reason))
 
     def append(self, resource: Resource, place: Place) -> None:
-        if len(self.resources) >= _MOST_RESOURCES:
-            raise OverLimit("the build is over the limit of objects", place)
+        if len(self.resources) >= BUILD_OBJECTS.most:
+            raise OverLimit(BUILD_OBJECTS.message, place)
         if self._ids is None:
             self._ids = {other.id for other in self.resources if not other.deleted}
         own = resource.id

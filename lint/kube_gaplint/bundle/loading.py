@@ -164,7 +164,7 @@ class Loader:
         try:
             source = Source(shown, decode(candidate.data))
         except Unreadable as error:
-            if candidate.named or candidate.form != "yaml":
+            if candidate.named or candidate.form != "yaml" or _is_manifest(candidate):
                 place = Place(Source(shown, ""), Span(0, 0))
                 message = f"the file is not read, because it {error.reason}"
                 self.loaded.problems.append(Problem("syntax", message, place))
@@ -383,6 +383,11 @@ def _is_template(text: str, problems: Iterable[Problem]) -> bool:
         if any(mark in near for mark in _TEMPLATE_MARKS) or _TEMPLATE_LINE.search(text, 0, at) or _VERB.match(text, at):
             return True
     return False
+
+
+def _is_manifest(candidate: Candidate) -> bool:
+    """Whether a file that is no text was meant as a manifest: no cluster would take it."""
+    return candidate.interest == "judged" and b"apiVersion" in candidate.data and b"kind" in candidate.data
 
 
 def _is_broken(text: str, problems: Iterable[Problem]) -> bool:

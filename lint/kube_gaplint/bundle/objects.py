@@ -9,10 +9,9 @@ from msgspec import Struct, field
 from kube_gaplint.bundle.embedded import embedded_documents
 from kube_gaplint.discover import FileId
 from kube_gaplint.text.compose import DEFAULT_LIMITS, Limits, Problem
+from kube_gaplint.text.limits import WRAPPING, reached
 from kube_gaplint.text.nodes import Document, Mapping, Node, Scalar, Sequence, dig, mapping, text_at
 from kube_gaplint.text.source import Place, Source
-
-_DEEPEST_WRAPPING = 8
 
 _EMPTY_FILE = FileId("")
 
@@ -189,10 +188,10 @@ def unwrapped(
         if kube is None:
             continue
         kube.template, kube.build, kube.folder = template, build, folder or file.folder
-        if len(owners) >= _DEEPEST_WRAPPING:
-            yield kube
-            continue
         inner, transparent = _carried(kube, limits)
+        if inner and len(owners) >= WRAPPING.most:
+            reached(WRAPPING, kube.place)
+            inner, transparent = [], False
         if not transparent:
             yield kube
         pending.extend(reversed(inner))

@@ -82,8 +82,9 @@ def hint(message: str) -> None:
 def _silence() -> None:
     """Send what is still buffered for standard output nowhere: its reader has gone."""
     try:
-        with Path(os.devnull).open("wb") as nowhere:
-            os.dup2(nowhere.fileno(), sys.stdout.fileno())
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)
     except (OSError, ValueError, AttributeError):
         pass
 

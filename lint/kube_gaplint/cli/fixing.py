@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -110,7 +111,7 @@ def lint_instead(request: Request, texts: Mapping[str, str]) -> Report:
         if request.stdin is not None and path == (request.stdin_filename or discover.STDIN):
             request = replace(request, stdin=encode_like(request.stdin, text))
         else:
-            real = disk.real(path)
+            real = os.path.realpath(path)
             instead[real] = encode_like(Path(real).read_bytes(), text)
     with disk.reading_instead(instead):
         return lint(request)

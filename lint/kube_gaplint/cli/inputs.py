@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 import sys
 from collections.abc import Callable, Sequence
 from functools import cached_property
@@ -11,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 import click
 from msgspec import Struct
 
-from kube_gaplint import disk
 from kube_gaplint.cli import console
 from kube_gaplint.cli.app import COMMANDS
 from kube_gaplint.cli.types import File, Grouped, did_you_mean
+from kube_gaplint.text.read import MAX_BYTES
 
 if TYPE_CHECKING:
     from kube_gaplint.config import Config
@@ -147,7 +148,7 @@ def standard_input(paths: Sequence[str], filename: str) -> bytes | None:
         raise click.ClickException("standard input is closed")
     if sys.stdin.isatty():
         console.hint("reading manifests from the terminal; end them with Ctrl-D")
-    return sys.stdin.buffer.read()
+    return sys.stdin.buffer.read(MAX_BYTES + 1)  # one more is too many, and told
 
 
 def lint(request: Request) -> Report:
@@ -179,7 +180,7 @@ def understood(reading: Reading, choice: Choice | None = None) -> Shown:
     return gather(
         reading.model.views,
         missed=reading.loaded.bundle.unresolved,
-        problems=reading.loaded.problems,
+        problems=reading.problems,
         errors=reading.errors,
         summary=reading.summary(),
         choice=choice,
@@ -189,7 +190,7 @@ def understood(reading: Reading, choice: Choice | None = None) -> Shown:
 def wrong_paths(problem: Exception, paths: Sequence[str]) -> click.ClickException:
     """The error for a request that cannot be served; a missing path may be a misspelt command."""
     for path in paths:
-        if path != "-" and not disk.exists(path):
+        if path != "-" and not os.path.lexists(path):
             near = did_you_mean(path, COMMANDS)
             if near:
                 return click.ClickException(f"{problem}\nThere is no command {path!r} either.{near}")

@@ -18,11 +18,11 @@ _Get: TypeAlias = Callable[..., Setting[str]]
 ON_COMMAND_LINE = "sbatch's command line or the partition may give it"
 
 _COUNT = lazy_re.compile(r"(\d{1,7})([kKmM]?)")
-_GRES = lazy_re.compile(r"(?:gres[/:])?gpu(?::([A-Za-z][\w.-]*))?(?:[:=](\d+))?(?:\([^)]*\))?", re.IGNORECASE)
+_GRES = lazy_re.compile(r"(?:gres[/:])?gpu(?::([A-Za-z][\w.-]*))?(?:[:=](\d{1,9}))?(?:\([^)]*\))?", re.IGNORECASE)
 _SLICES = lazy_re.compile(r"(?:gres[/:])?(mps|shard|gpu:\d+g\.\d+gb)\b", re.IGNORECASE)
-_TYPED = lazy_re.compile(r"(?:([A-Za-z][\w.-]*)[:=])?(\d+)")
+_TYPED = lazy_re.compile(r"(?:([A-Za-z][\w.-]*)[:=])?(\d{1,9})")
 _AMD = lazy_re.compile(r"mi\d|radeon|gfx", re.IGNORECASE)
-_ARRAY = lazy_re.compile(r"(\d+)(?:-(\d+)(?::(\d+))?)?")
+_ARRAY = lazy_re.compile(r"(\d{1,9})(?:-(\d{1,9})(?::(\d{1,9}))?)?")
 
 
 class Allocation(Struct, frozen=True):
@@ -39,6 +39,11 @@ class Allocation(Struct, frozen=True):
         if self.accelerators is None:
             return Absent(self.nodes.origin) if self.nodes.origin is not None else Unknown("nothing asks for them")
         return self.accelerators.count
+
+
+def _is_number(text: str) -> bool:
+    """Whether a text is a whole number of at most eight digits; Slurm knows no greater ones."""
+    return text.isdecimal() and len(text) < 9
 
 
 def count(text: str) -> int | None:
@@ -85,7 +90,7 @@ def hosts(value: str) -> int | None:
             continue
         for piece in found.group(1).split(","):
             low, _, high = piece.partition("-")
-            if not low.isdecimal() or (high and not high.isdecimal()):
+            if not _is_number(low) or (high and not _is_number(high)):
                 return None
             total += int(high or low) - int(low) + 1
     return total or None
@@ -134,11 +139,7 @@ def seconds(value: Setting[str]) -> Setting[float]:
         return Absent(value.origin)
     days, dash, rest = text.partition("-")
     parts = (rest if dash else text).split(":")
-    if (
-        not all(part.isdecimal() and len(part) < 9 for part in parts)
-        or len(parts) > 3
-        or (dash and not days.isdecimal())
-    ):
+    if not all(_is_number(part) for part in parts) or len(parts) > 3 or (dash and not _is_number(days)):
         return Unknown(f"{text!r} is no time", value.origin)
     numbers = [int(part) for part in parts]
     if dash:
@@ -159,7 +160,7 @@ def array_length(value: str) -> tuple[int, int | None] | None:
             return None
         low, high, step = int(found.group(1)), int(found.group(2) or found.group(1)), int(found.group(3) or 1)
         total += max(0, (high - low) // max(step, 1) + 1)
-    return total, int(limit) if limit.isdecimal() else None
+    return total, int(limit) if _is_number(limit) else None
 
 
 def allocation(directives: list[Directive], home: Origin, *, reads_size: bool) -> Allocation:

@@ -21,11 +21,10 @@ from kube_gaplint.model.profile import Profile
 from kube_gaplint.model.setting import Set, Setting, Unknown
 from kube_gaplint.model.workload import RestartLayer, Role, Workload
 from kube_gaplint.text import nodes
+from kube_gaplint.text.limits import PARTS, TEMPLATES, reached
 from kube_gaplint.text.nodes import Sequence
 
 _DEEPEST = 24
-_MOST_PARTS = 20_000
-_MOST_TEMPLATES = 50
 
 # Kinds that hold containers or whole templates and start no pods of their own.
 NO_WORKLOADS = frozenset({
@@ -102,7 +101,9 @@ def _shown(root: Part, user_kind: UserKind) -> list[tuple[str, Part, Part]]:
                 below.extend(
                     (f"{name}.{child.text('name') or index}", child, part) for index, child in enumerate(part.items())
                 )
-            parts = below[:_MOST_TEMPLATES]
+            if len(below) > TEMPLATES.most:
+                reached(TEMPLATES, root.origin.place)
+            parts = below[: TEMPLATES.most]
         for name, part, holder in parts:
             if _is_pod_spec(part.at("spec")):
                 found.append((name, part, holder))
@@ -118,8 +119,8 @@ def pod_templates(root: Part) -> list[tuple[str, Part, Part]]:
     """
     found: list[tuple[str, Part, Part]] = []
     stack: list[tuple[str, Part, Part, int]] = [("spec", root, root, 0)]
-    left = _MOST_PARTS
-    while stack and left > 0 and len(found) < _MOST_TEMPLATES:
+    left = PARTS.most
+    while stack and left > 0 and len(found) < TEMPLATES.most:
         path, part, holder, depth = stack.pop()
         left -= 1
         if depth > _DEEPEST:
@@ -136,6 +137,8 @@ def pod_templates(root: Part) -> list[tuple[str, Part, Part]]:
         for index, child in enumerate(part.items()):
             below.append((f"{path}[{child.text('name') or index}]", child, part, depth + 1))
         stack.extend(reversed(below))
+    if stack and found:
+        reached(TEMPLATES if left > 0 else PARTS, root.origin.place)
     return found
 
 

@@ -12,7 +12,6 @@ from kube_gaplint.model.nodes import POOL_LABEL, CarriesGpus, HostAgent, NodeDae
 from kube_gaplint.model.profile import Profile
 from kube_gaplint.model.setting import Absent, Set
 from kube_gaplint.model.workload import Workload
-from kube_gaplint.share import Share
 
 if TYPE_CHECKING:
     from kube_gaplint.bundle.bundle import Bundle, ScriptFile
@@ -129,27 +128,27 @@ def known(item: KubeObject) -> bool:
     return key in NODE_ADAPTERS or key in SILENT
 
 
-def file_views(bundle: Bundle, profile: Profile, *, scripts: bool, share: Share) -> Iterator[object]:
+def file_views(bundle: Bundle, profile: Profile, *, scripts: bool = True) -> Iterator[object]:
     """Batch scripts and slurm.conf that are files, Helm values, cloud-config and other documents without an object.
 
-    `scripts`: whether files of batch scripts are wanted. The first share has everything but batch scripts.
+    `scripts`: whether files of batch scripts are wanted.
     """
-    if bundle.slurm_confs and share.first:
+    if bundle.slurm_confs:
         from kube_gaplint.kinds import slurm_conf
 
         for script in bundle.slurm_confs:
             conf = slurm_conf.of_file(script)
             if conf is not None:
                 yield conf
-    yield from _batch_views(bundle, profile, bundle.scripts if scripts else [], share)
-    if bundle.others and share.first:
+    yield from _batch_views(bundle, profile, bundle.scripts if scripts else [])
+    if bundle.others:
         from kube_gaplint.kinds import values
 
         for document in bundle.others:
             yield from values.adapt_document(document, bundle, profile)
 
 
-def _batch_views(bundle: Bundle, profile: Profile, files: Iterable[ScriptFile], share: Share) -> Iterator[Workload]:
+def _batch_views(bundle: Bundle, profile: Profile, files: Iterable[ScriptFile]) -> Iterator[Workload]:
     """Batch scripts in files and in ConfigMaps. Every slurm.conf of the paths is read once for all of them."""
     maps = bundle.by_kind("", "ConfigMap")
     if not files and not maps:
@@ -161,7 +160,7 @@ def _batch_views(bundle: Bundle, profile: Profile, files: Iterable[ScriptFile], 
         scripts.extend(batch.in_config_map(item, bundle, profile))
     if scripts:
         confs = batch.all_confs(bundle, profile)
-        for script in share.of(scripts):
+        for script in scripts:
             workload = batch.adapt_script(script, bundle, profile, confs)
             if workload.batch is None or workload.batch.directives:  # else a script that only submits others
                 yield workload

@@ -19,7 +19,7 @@ _PLAIN: dict[str, Unit] = {
     "steps": "steps", "epochs": "epochs", "samples": "samples", "tokens": "tokens", "fraction": "fraction",
     "seconds": "seconds", "minutes": "minutes", "hours": "hours",
 }  # fmt: skip
-_CLOCK = lazy_re.compile(r"(?:(\d+)[:-])?(\d+):(\d+):(\d+)\Z")
+_CLOCK = lazy_re.compile(r"(?:(\d{1,9})[:-])?(\d{1,9}):(\d{1,9}):(\d{1,9})\Z")
 _PART = lazy_re.compile(r"(weeks|days|hours|minutes|seconds|milliseconds)\s*[=:]\s*([\d_.]+(?:\s*\*\s*[\d_.]+)*)")
 _SECONDS = {"weeks": 604800.0, "days": 86400.0, "hours": 3600.0, "minutes": 60.0, "seconds": 1.0, "milliseconds": 0.001}
 _NAMED: tuple[tuple[tuple[str, ...], Unit], ...] = (

@@ -8,6 +8,7 @@ absent only where every place was seen, and only then does a default apply.
 from __future__ import annotations
 
 import posixpath
+from functools import lru_cache
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -33,6 +34,7 @@ from kube_gaplint.launch.launchers import Peeled
 from kube_gaplint.launch.launchers.base import Files, matches, no_files
 from kube_gaplint.launch.lookup import Lookup, ScriptFacts
 from kube_gaplint.launch.options import NO_SPEC, parse_options
+from kube_gaplint.model.environment import Environment
 from kube_gaplint.model.setting import Absent, Origin, Set, Setting, Unknown, mapped
 from kube_gaplint.model.training import Framework, Options, Quantity, Release, TrainingSettings
 
@@ -208,12 +210,31 @@ def _by_weak_launcher(row: FrameworkFacts, seen: _Seen) -> Origin | None:
 def _by_variable(row: FrameworkFacts, seen: _Seen) -> Origin | None:
     if not row.recognition.variables:
         return None
-    for name in seen.peeled.environment:
-        if matches(name, row.recognition.variables):
-            setting = seen.peeled.environment.variables[name]
-            origin = setting.origin or seen.peeled.environment.home
-            return replace(origin, note=f"{name} is set")
-    return None
+    environment = seen.peeled.environment
+    name = _first_matching(_Same(environment), row.recognition.variables)
+    if name is None:
+        return None
+    origin = environment.variables[name].origin or environment.home
+    return replace(origin, note=f"{name} is set")
+
+
+class _Same:
+    """An environment as a key: by what it is, not by what it holds."""
+
+    def __init__(self, environment: Environment) -> None:
+        self.environment = environment
+
+    def __hash__(self) -> int:
+        return id(self.environment.variables)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and other.environment.variables is self.environment.variables
+
+
+@lru_cache(maxsize=128)
+def _first_matching(same: _Same, patterns: tuple[str, ...]) -> str | None:
+    """The first variable whose name fits a pattern. The commands of a script mostly share one environment."""
+    return next((name for name in same.environment if matches(name, patterns)), None)
 
 
 def _by_keys(row: FrameworkFacts, seen: _Seen) -> Origin | None:

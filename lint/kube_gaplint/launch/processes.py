@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -19,6 +19,7 @@ from kube_gaplint.launch.launchers.base import Files, matches
 from kube_gaplint.launch.lookup import ScriptFacts
 from kube_gaplint.launch.options import parse_options
 from kube_gaplint.launch.shell_pid1 import shell_in_front
+from kube_gaplint.launch.shell_sinks import Budget
 from kube_gaplint.launch.shell_status import end_status, lost_status
 from kube_gaplint.launch.versions import releases
 from kube_gaplint.model.command import Command, ShellInFront
@@ -27,9 +28,10 @@ from kube_gaplint.model.profile import Profile
 from kube_gaplint.model.setting import Absent, Origin, Set, Setting, Unknown
 from kube_gaplint.model.training import Options, Release, TrainingProcess
 from kube_gaplint.model.workload import Container, Role, Workload
+from kube_gaplint.text.limits import PROGRAMS, reached
 from kube_gaplint.text.source import PlacedText
 
-MAX_COMMANDS = 5_000
+MAX_COMMANDS = PROGRAMS.most
 """Commands of one container that are looked at."""
 MAX_PROCESSES = 16
 """Training commands of one container that become processes."""
@@ -59,6 +61,43 @@ class _Candidate(Struct, frozen=True):
     reads: frozenset[str] = frozenset()
 
 
+class _Choice:
+    """The candidates of the best rank so far, those that start the same thing once; below likely ones, only the last.
+
+    A script may run thousands of commands, and each candidate holds all that was understood of it.
+    """
+
+    def __init__(self) -> None:
+        self.rank = 0
+        self.opaque: _Candidate | None = None
+        """The last one that hides what it starts."""
+        self._chosen: dict[object, _Candidate] = {}
+
+    @property
+    def candidates(self) -> list[_Candidate]:
+        return list(self._chosen.values())
+
+    def take(self, candidate: _Candidate) -> None:
+        rank = candidate.rank
+        if rank == _OPAQUE:
+            self.opaque = candidate
+        if rank < self.rank:
+            return
+        if rank > self.rank or rank < _LIKELY:
+            self._chosen.clear()
+        self.rank = rank
+        if len(self._chosen) < MAX_PROCESSES:
+            self._chosen.setdefault(_what_starts(candidate.peeled), candidate)
+
+
+def _what_starts(peeled: Peeled) -> object:
+    return (
+        tuple(launcher.kind for launcher in peeled.launchers),
+        peeled.program,
+        tuple(word.shown for word in peeled.words),
+    )
+
+
 def training_processes(
     workload: Workload, profile: Profile, files_of: Callable[[Role, Container], Files]
 ) -> list[TrainingProcess]:
@@ -85,28 +124,27 @@ class _Reader:
         self.container = container
         self.profile = profile
         self.files = written_files(container.scripts, files)
-        self.commands = container.commands[:MAX_COMMANDS]
+        self.commands = container.commands
+        self._budget = Budget()
         self._releases: dict[str, tuple[Setting[Release], Setting[Release], Setting[bool]]] = {}
 
     def read(self) -> list[TrainingProcess]:
         if not self._may_train():
             return []
-        candidates = [
-            candidate
-            for command in self.commands
-            if command.certainty not in {"on-exit", "never-seen"} and command.name not in NOT_TRAINING
-            for candidate in self._candidates(command)
-        ]
-        best = max((candidate.rank for candidate in candidates), default=0)
-        if self.container.entrypoint_unknown and best <= _OPAQUE:
-            opaque = next((one for one in reversed(candidates) if one.rank == _OPAQUE), None)
-            return [self._opaque(self.container.entrypoint_unknown, opaque)] if self._counts() else []
-        if best == 0:
-            return []
-        chosen = [candidate for candidate in candidates if candidate.rank == best]
-        if best < _LIKELY:
-            chosen = chosen[-1:]
-        processes = [self._process(candidate) for candidate in _distinct(chosen)[:MAX_PROCESSES]]
+        choice = _Choice()
+        looked_at = 0
+        for command in self.commands:
+            if command.certainty in {"on-exit", "never-seen"} or command.name in NOT_TRAINING:
+                continue
+            looked_at += 1
+            if looked_at > MAX_COMMANDS:
+                reached(PROGRAMS, command.place)
+                break
+            for candidate in self._candidates(command):
+                choice.take(candidate)
+        if self.container.entrypoint_unknown and choice.rank <= _OPAQUE:
+            return [self._opaque(self.container.entrypoint_unknown, choice.opaque)] if self._counts() else []
+        processes = [self._process(candidate) for candidate in choice.candidates]
         return [process for process in processes if process.program or self._counts()]
 
     def _may_train(self) -> bool:
@@ -125,7 +163,7 @@ class _Reader:
 
     def _candidates(self, command: Command) -> list[_Candidate]:
         out = []
-        for peeled in peel_all(command, files=self.files, torch_of=self._torch_of):
+        for peeled in peel_all(command, files=self.files, torch_of=self._torch_of, budget=self._budget):
             if _is_no_training(peeled):
                 continue
             script, environment, reads = self._script(peeled)
@@ -361,23 +399,6 @@ def _rank(peeled: Peeled, understood: Understood | None) -> int:
     if understood.framework is not None:
         return _SURE
     return _LIKELY if speaks or peeled.launchers else _SCRIPT
-
-
-def _distinct(candidates: Sequence[_Candidate]) -> list[_Candidate]:
-    """Candidates that start different things; of equal ones the first."""
-    seen: set[tuple[object, ...]] = set()
-    out = []
-    for candidate in candidates:
-        peeled = candidate.peeled
-        key = (
-            tuple(launcher.kind for launcher in peeled.launchers),
-            peeled.program,
-            tuple(word.shown for word in peeled.words),
-        )
-        if key not in seen:
-            seen.add(key)
-            out.append(candidate)
-    return out
 
 
 def _uses_torch(uses: Setting[bool], candidate: _Candidate) -> Setting[bool]:

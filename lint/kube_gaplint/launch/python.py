@@ -18,12 +18,13 @@ from kube_gaplint.launch.python_values import Duration, Folder, Value, parses_ar
 from kube_gaplint.model.environment import Environment
 from kube_gaplint.model.setting import Absent, Origin, Set, Setting, Unknown
 from kube_gaplint.model.training import Options
+from kube_gaplint.text.limits import PYTHON, reached
 from kube_gaplint.text.source import Place, PlacedText
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Parser
 
-MAX_TEXT = 400_000
+MAX_TEXT = PYTHON.most
 """Characters of a program that are read; a longer one is none that a person wrote into a manifest."""
 
 Context: TypeAlias = Literal["always", "conditional", "repeated"]
@@ -170,6 +171,7 @@ def read_python(
     facts = PythonFacts(text)
     if len(text.text) > MAX_TEXT:
         facts.problem = f"the program has more than {MAX_TEXT:,} characters"
+        reached(PYTHON, text.place(0, 0))
         return facts
     reader = _Reader(facts, options, environment)
     reader.read()

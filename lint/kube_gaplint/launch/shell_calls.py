@@ -43,13 +43,17 @@ class Peeled(Struct, frozen=True):
         return environment.over(self.changes, self.opens)
 
 
+_MOST_WRAPPERS = 50
+"""Wrappers around one command; nobody writes more than five."""
+
+
 def peel_words(words: tuple[Word, ...]) -> Peeled:
     """Take the wrappers off the front of an argument list."""
     wrappers: list[str] = []
     changes: dict[str, Setting[str]] = {}
     cleared = False
     opens = ""
-    while words:
+    while words and len(wrappers) < _MOST_WRAPPERS:
         name = base_name(words[0])
         found = None
         for row in _BY_NAME.get(name, ()):

@@ -21,6 +21,7 @@ from kube_gaplint.launch.shell_tree import Simple
 from kube_gaplint.model.command import Command, Pipeline, Script, Word
 from kube_gaplint.model.environment import Environment
 from kube_gaplint.model.setting import Origin, Set, Setting, Unknown
+from kube_gaplint.text.limits import COMMANDS, EXPANDED, SHELL_DEPTH, WORDS
 from kube_gaplint.text.source import PlacedText
 
 if TYPE_CHECKING:
@@ -33,6 +34,8 @@ _INTERNAL: Final = frozenset(
 """Builtins that start nothing."""
 _NESTED: Final = 5
 """What a nested script counts in nesting."""
+COST_OF_READING: Final = 40
+"""What a nested script costs in commands, besides its own: each text is read anew."""
 _SOURCED: Final = 10
 """Files that may source one another."""
 
@@ -68,6 +71,8 @@ def read(
     process = Shell(state, script, budget, files)
     walker = Walker(process, script, text)
     walker.run_text()
+    if budget.spent:
+        budget.over(WORDS if budget.words < 0 else EXPANDED, start)
     process.end_path()
     if not process.finals or not all(command.is_exec for command in process.finals):
         walker.run_exit_trap()
@@ -158,14 +163,15 @@ def _started(walker: Walker, command: Command) -> Script | None:
         text = command.stdin.text
     if text is None or call is None:
         return None
-    ancestor: Script | None = walker.script
-    while ancestor is not None:
-        if ancestor.text is text:
-            return None  # it starts itself
-        ancestor = ancestor.parent
-    budget = walker.shell.budget
-    if budget.depth > MAX_DEPTH - 2 * _NESTED or budget.spent:
+    if starts_itself(text, walker.script):
         return None
+    budget = walker.shell.budget
+    if budget.depth > MAX_DEPTH - 2 * _NESTED:
+        budget.over(SHELL_DEPTH, command.place)
+        return None
+    if budget.spent or budget.commands < 0:
+        return None
+    budget.commands -= COST_OF_READING
     budget.depth += _NESTED
     try:
         return read(
@@ -180,6 +186,15 @@ def _started(walker: Walker, command: Command) -> Script | None:
         )
     finally:
         budget.depth -= _NESTED
+
+
+def starts_itself(text: PlacedText, parent: Script | None) -> bool:
+    """Whether a text is that of the script that starts it, or of one around that."""
+    while parent is not None:
+        if parent.text is text or (parent.text.text == text.text and parent.text.place(0, 0) == text.place(0, 0)):
+            return True
+        parent = parent.parent
+    return False
 
 
 def direct_script(command: Command, files: Files) -> tuple[Invocation | None, PlacedText | None]:
@@ -292,8 +307,12 @@ def evaluate(walker: Walker, words: Sequence[Word], statement: Simple) -> Flow |
     shell = walker.shell
     arguments = [word for word in words[1:] if word.known != "--"]
     text = joined(arguments)
-    if text is None or shell.budget.depth > MAX_DEPTH - _NESTED:
+    if text is None:
         return ""
+    if shell.budget.depth > MAX_DEPTH - _NESTED:
+        walker.too_deep(statement.start, statement.end)
+        return ""
+    shell.budget.commands -= COST_OF_READING
     if isinstance(arguments[0].pieces[0], Unknown):
         raw = walker.source.text[statement.start : statement.end]
         if CLOSED_EVALS.search(raw):
@@ -311,7 +330,11 @@ def substitute(walker: Walker, start: int, end: int, quoted: bool) -> Value | No
 
     shell, budget = walker.shell, walker.shell.budget
     budget.commands -= 1
-    if budget.depth > MAX_DEPTH or budget.commands < 0:
+    if budget.depth > MAX_DEPTH:
+        budget.over(SHELL_DEPTH, walker.place(start, end))
+        return None
+    if budget.commands < 0:
+        budget.over(COMMANDS, walker.place(start, end))
         return None
     text = walker.source.text
     saved = (walker.parsed, shell.silent, shell.last, shell.pipeline, shell.input, shell.finals)

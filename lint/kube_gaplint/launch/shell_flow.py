@@ -223,6 +223,8 @@ def run_templated(walker: Walker, items: Items) -> Flow:
     """Statements between which template actions stand: what `{{ if }}` brackets may not be there."""
     budget = walker.shell.budget
     if budget.depth > MAX_DEPTH:
+        first = items[0][0] if items else None
+        walker.too_deep(first.start if first else 0, first.end if first else 0)
         return ""
     budget.depth += 1
     try:

@@ -30,6 +30,7 @@ from kube_gaplint.launch.shell_tree import (
     Simple,
     Statement,
 )
+from kube_gaplint.text.limits import SCRIPT
 
 _PARTS: Final = frozenset(["word", "redirect", "compound"])
 """Tokens of simple commands."""
@@ -46,28 +47,32 @@ def parse(text: str, reader: Reader | None = None, start: int = 0, limit: int | 
     parser = _Parser(text, tokens, end)
     body = Block(start, end)
     parser.fill(body)
-    return Parsed(reader, body, tokens, [*reader.errors[known:], *parser.errors])
+    return Parsed(reader, body, tokens, [*reader.errors[known:], *parser.errors], parser.deep)
 
 
 _KEPT: Final = 1 << 19
 """Characters of the texts whose structure is kept."""
-_kept: OrderedDict[tuple[str, int | None], Parsed] = OrderedDict()
+_kept: OrderedDict[str, Parsed] = OrderedDict()
 
 
-def structure(text: str, limit: int | None = None) -> Parsed:
-    """The structure of a whole text, one for all who look at it: questions on one script come one after the other, and
-    cutting it into tokens is the dear part."""
-    key = (text, limit)
-    found = _kept.get(key)
+def structure(text: str) -> Parsed:
+    """The structure of a text, as far as it is read, one for all who look at it: questions on one script come one
+    after the other, and cutting it into tokens is the dear part."""
+    found = _kept.get(text)
     if found is not None:
-        _kept.move_to_end(key)
+        _kept.move_to_end(text)
         return found
-    found = _kept[key] = parse(text, limit=limit)
-    size = sum(len(each) for each, _ in _kept)
+    found = _kept[text] = parse(text, limit=readable_part(text))
+    size = sum(len(each) for each in _kept)
     while size > _KEPT and len(_kept) > 1:
-        (oldest, _), _ = _kept.popitem(last=False)
+        oldest, _ = _kept.popitem(last=False)
         size -= len(oldest)
     return found
+
+
+def readable_part(text: str) -> int | None:
+    """Where to stop reading a text that is too long: after a whole line; None where it is not."""
+    return None if len(text) <= SCRIPT.most else text.rfind("\n", 0, SCRIPT.most) + 1 or SCRIPT.most
 
 
 class _Parser:
@@ -78,6 +83,8 @@ class _Parser:
         self.tokens = [*tokens, Token("end", end, end)]
         self.at = 0
         self.errors: list[tuple[int, int]] = []
+        self.deep: tuple[int, int] | None = None
+        """The first compound command that was passed over because it is nested too deeply."""
         self.depth = 0
         self.waiting: Counter[str] = Counter()
         """The tokens that the compound commands in hand wait for."""
@@ -214,7 +221,7 @@ class _Parser:
             return None
         if self.depth >= MAX_DEPTH:
             self.pass_over()
-            self.errors.append((token.start, self.end))
+            self.deep = self.deep or (token.start, self.end)
             return None
         self.depth += 1
         self.at += 1

@@ -13,6 +13,7 @@ from kube_gaplint.launch.shell_sinks import Budget
 from kube_gaplint.launch.shell_state import State
 from kube_gaplint.model.command import Certainty, Command, Heredoc, Script, Word
 from kube_gaplint.model.environment import Environment
+from kube_gaplint.text.limits import SHELL_DEPTH
 from kube_gaplint.text.source import PlacedText
 
 Files: TypeAlias = "Callable[[str], PlacedText | None]"
@@ -21,7 +22,7 @@ Files: TypeAlias = "Callable[[str], PlacedText | None]"
 Flow: TypeAlias = Literal["", "exit", "return", "break"]
 """How a statement ends: the next one runs, the shell ends, the function or sourced file ends, the loop's round ends."""
 
-MAX_DEPTH: Final = 80
+MAX_DEPTH: Final = SHELL_DEPTH.most
 """Nesting of statements, calls, substitutions and scripts together that is followed."""
 
 LOGIN_REASON: Final = "a login shell reads the image's profile"

@@ -99,7 +99,8 @@ class State(Struct, eq=False):
         """Something that a child may see has changed."""
         if isinstance(key, str):
             self._stale[key] = None
-        self._child = None
+        elif key == OPEN:
+            self._child = None
 
     def now(self, key: Key) -> object:
         """What stands under a key, to be given back to `put` later."""
@@ -234,8 +235,11 @@ class State(Struct, eq=False):
         """Exported variables that the script has touched, `Absent` for those that it took away."""
         for name in self._stale:
             setting = self._exported(name)
+            if setting is self._exports.get(name):
+                continue
+            self._child = None
             if setting is None:
-                self._exports.pop(name, None)
+                del self._exports[name]
             else:
                 self._exports[name] = setting
         self._stale.clear()
@@ -264,8 +268,9 @@ class State(Struct, eq=False):
 
     def child(self) -> Environment:
         """The environment of a program that is started now."""
+        exports = self.exports()
         if self._child is None:
-            self._child = self.environment.over(self.exports(), self.open_because)
+            self._child = self.environment.over(exports, self.open_because)
         return self._child
 
 

@@ -33,9 +33,9 @@ from kube_gaplint.launch.shell_tree import (
     Simple,
     Statement,
 )
-from kube_gaplint.launch.shell_walk import MAX_TEXT
 from kube_gaplint.model.command import Command, EndStatus, LostStatus, Script, StatusLoss
 from kube_gaplint.model.setting import Set, Setting
+from kube_gaplint.text.limits import SCRIPT
 
 _STATUS: Final = lazy_re.compile(r"\$\{?\?|\$\{?#?(?:PIPESTATUS|pipestatus)\b")
 _ENDS: Final = lazy_re.compile(r"\b(?:exit|return|exec|break|continue)\b")
@@ -144,7 +144,7 @@ class _Analysis(Struct, frozen=True):
     @classmethod
     def of(cls, script: Script, command: Command) -> _Analysis | None:
         text = script.text.text
-        if not text or len(text) > MAX_TEXT:
+        if not text or len(text) > SCRIPT.most:
             return None
         parsed = structure(text)
         for simple in _simples(parsed.body):

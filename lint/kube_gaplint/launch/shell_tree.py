@@ -125,3 +125,5 @@ class Parsed(Struct, eq=False):
     body: Block
     tokens: list[Token]
     errors: list[tuple[int, int]]
+    deep: tuple[int, int] | None = None
+    """The first compound command that is nested too deeply, and left out."""

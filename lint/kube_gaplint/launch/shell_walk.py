@@ -19,7 +19,7 @@ from kube_gaplint.launch import shell_builtins, shell_emit, shell_files, shell_f
 from kube_gaplint.launch.shell_arithmetic import names as arithmetic_names
 from kube_gaplint.launch.shell_flow import ASSIGNMENT, CHANGED
 from kube_gaplint.launch.shell_parameters import arithmetic_value, why_unknown
-from kube_gaplint.launch.shell_parser import structure
+from kube_gaplint.launch.shell_parser import readable_part, structure
 from kube_gaplint.launch.shell_process import MAX_DEPTH, Flow, Shell
 from kube_gaplint.launch.shell_state import ARGUMENTS, Body, Variable
 from kube_gaplint.launch.shell_text import Hole, Ref, SliceText, Value, flatten, word_text, word_value
@@ -41,10 +41,10 @@ from kube_gaplint.launch.shell_tree import (
 from kube_gaplint.launch.shell_words import Expander
 from kube_gaplint.model.command import Command, Heredoc, Script, Word
 from kube_gaplint.model.setting import Origin, Set, Unknown
+from kube_gaplint.text.limits import COMMANDS, SCRIPT, SHELL_DEPTH
 from kube_gaplint.text.source import Place, PlacedText
 
-MAX_TEXT: Final = 1 << 20
-"""Characters of one script that are read."""
+_TOO_DEEP: Final = "the script is nested too deeply to follow"
 
 _PASSED_ON: Final = lazy_re.compile(r"\b([A-Za-z_]\w*)=")
 _LOGGING: Final = frozenset(["echo", "printf", ":"])
@@ -61,12 +61,14 @@ class Walker:
         self.script = script
         self.source = source
         text = source.text
-        limit: int | None = None
-        if len(text) > MAX_TEXT:
-            limit = text.rfind("\n", 0, MAX_TEXT) + 1 or MAX_TEXT
+        limit = readable_part(text)
+        if limit is not None:
             self.script.errors.append(self.source.place(limit, limit))
             self.shell.state.open("the script is longer than what is read of it")
-        self.parsed = structure(text, limit)
+            self.shell.budget.over(SCRIPT, self.source.place(limit, limit))
+        self.parsed = structure(text)
+        if self.parsed.deep is not None:
+            self.too_deep(*self.parsed.deep)
         self.script.errors.extend(self.place(start, end) for start, end in self.parsed.errors)
         self.words = Expander(
             self.source,
@@ -76,6 +78,11 @@ class Walker:
             self.script.reads,
             lambda start, end, quoted: shell_emit.substitute(self, start, end, quoted),
         )
+
+    def too_deep(self, start: int, end: int) -> None:
+        """What stands there is left out: it may do anything."""
+        self.shell.state.open(_TOO_DEEP)
+        self.shell.budget.over(SHELL_DEPTH, self.place(start, end))
 
     @cached_property
     def assigned(self) -> list[shell_loops.Assigned]:
@@ -126,9 +133,7 @@ class Walker:
     def run(self, statement: Statement) -> Flow:
         budget = self.shell.budget
         if budget.depth > MAX_DEPTH:
-            if not self.shell.state.open_because:
-                self.script.errors.append(self.place(statement.start, statement.end))
-            self.shell.state.open("the script is nested too deeply to follow")
+            self.too_deep(statement.start, statement.end)
             return ""
         budget.depth += 1
         try:
@@ -271,6 +276,7 @@ class Walker:
         shell.budget.commands -= 1
         if shell.budget.commands < 0:
             state.open("the script runs more commands than are followed")
+            shell.budget.over(COMMANDS, self.place(statement.start, statement.end))
             return ""
         text = self.source.text
         tokens: list[Token] = []

@@ -9,13 +9,14 @@ from msgspec.structs import replace
 
 from kube_gaplint import lazy_re
 from kube_gaplint.launch.shell_calls import Invocation, base_name, invocation, peel_wrappers
-from kube_gaplint.launch.shell_emit import adopt, direct_script, read, readable
+from kube_gaplint.launch.shell_emit import COST_OF_READING, adopt, direct_script, read, readable, starts_itself
 from kube_gaplint.launch.shell_files import in_directory, written_by
 from kube_gaplint.launch.shell_process import Files, no_files, uninterrupted
 from kube_gaplint.launch.shell_sinks import Budget
 from kube_gaplint.model.command import Command, Script, Word
 from kube_gaplint.model.environment import Environment
 from kube_gaplint.model.setting import Setting, Unknown
+from kube_gaplint.text.limits import COMMANDS
 from kube_gaplint.text.source import Place, PlacedText, Span
 
 __all__ = ["Started", "nested", "peel_wrappers", "start"]
@@ -41,19 +42,23 @@ def start(
     files: Files = no_files,
     *,
     directory: Setting[str] | None = None,
+    budget: Budget | None = None,
 ) -> Started:
     """What a container's command and args run. `environment` is the container's, all of it exported; `files` gives
-    the text of a file at the path where the container sees it; `directory` is the container's workingDir."""
+    the text of a file at the path where the container sees it; `directory` is the container's workingDir. `budget` is
+    what may still be read for the container; enough for one command by default."""
     if not words:
         return Started(unknown="the image's entry point is not visible")
     place = spanning(words)
     command = Command(
         words, environment, place, is_last=True, directory=directory, options_open=any(w.multiple for w in words[1:])
     )
-    return _started(peel_wrappers(command), files, None, Budget())
+    return _started(peel_wrappers(command), files, None, budget or Budget())
 
 
-def nested(command: Command, words: tuple[Word, ...], files: Files = no_files) -> Started | None:
+def nested(
+    command: Command, words: tuple[Word, ...], files: Files = no_files, budget: Budget | None = None
+) -> Started | None:
     """What `words`, the rest of a command behind a launcher (`srun … bash -c "…"`), run; None where they start no
     script that can be read, so that the caller goes on with the words themselves.
 
@@ -61,7 +66,7 @@ def nested(command: Command, words: tuple[Word, ...], files: Files = no_files) -
     background.
     """
     inner = replace(command, words=words, options_open=any(word.multiple for word in words[1:]), wrappers=())
-    found = _started(peel_wrappers(inner), files, command.script, Budget(commands=5_000, words=40_000))
+    found = _started(peel_wrappers(inner), files, command.script, budget or Budget())
     if not found.scripts:
         return None
     for each in found.commands:
@@ -101,6 +106,12 @@ def _started(command: Command, files: Files, parent: Script | None, budget: Budg
         return Started([command], [], f"`{base_name(words[0])}` reads its commands from standard input")
     if text is None or call is None:
         return Started([command])
+    if starts_itself(text, parent):
+        return Started([command], [], "a script that starts itself is not followed")
+    if budget.spent or budget.commands < 0:
+        budget.over(COMMANDS, command.place)
+        return Started([command], [], "there is more to follow than is followed")
+    budget.commands -= COST_OF_READING
     return _read(text, call, command, files, parent, budget)
 
 

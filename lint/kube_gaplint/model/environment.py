@@ -53,4 +53,5 @@ class Environment(Struct, frozen=True):
         """This environment with later assignments on top (`Absent` for `unset`)."""
         if not changes and not open_because:
             return self
-        return replace(self, variables={**self.variables, **changes}, open_because=self.open_because or open_because)
+        variables = {**self.variables, **changes} if changes else self.variables
+        return replace(self, variables=variables, open_because=self.open_because or open_because)

@@ -42,7 +42,9 @@ def gpu_sign(process: TrainingProcess) -> tuple[str, Origin] | None:
         asked = launcher.options.find("nproc-per-node", "num-processes")
         if asked is not None and isinstance(asked.value, Set):
             text = asked.value.value.strip().lower()
-            several = text.isdecimal() and int(text) >= (2 if _gpu_image(process.container) else BOARD)
+            several = (
+                text.isdecimal() and len(text) < 9 and int(text) >= (2 if _gpu_image(process.container) else BOARD)
+            )
             if text in {"gpu", "cuda"} or several:
                 return f"{launcher.kind} --{asked.name} {text}", asked.value.origin
     deepspeed = process.launcher("deepspeed")

@@ -151,7 +151,7 @@ def data_workers(workload: Workload, container: Container) -> Set[int] | None:
         workers = process.settings.extra.get("data-workers")
         if process.container is not container or not isinstance(workers, Set) or not workers.origin.written:
             continue
-        if workers.value.isdecimal() and int(workers.value) > 0:
+        if workers.value.isdecimal() and len(workers.value) < 9 and int(workers.value) > 0:
             return Set(int(workers.value), workers.origin)
     return None
 

@@ -31,6 +31,7 @@ from ruamel.yaml.events import (
 )
 
 from kube_gaplint import lazy_re
+from kube_gaplint.text.limits import BROKEN, DEPTH, EXPANSION, NODES
 from kube_gaplint.text.nodes import Document, Entry, Item, Mapping, Node, Scalar, ScalarStyle, Sequence
 from kube_gaplint.text.resolve import NUMBER_STARTS, WORDS, resolve_plain, resolve_tagged
 from kube_gaplint.text.source import Place, Source, Span
@@ -47,13 +48,13 @@ ProblemKind: TypeAlias = Literal["syntax", "limit", "duplicate-key"]
 class Limits(Struct, frozen=True):
     """How much one source may hold. Real manifests stay far below every one of these."""
 
-    depth: int = 200
+    depth: int = DEPTH.most
     """Nesting of mappings and sequences, aliases followed."""
-    nodes: int = 250_000
+    nodes: int = NODES.most
     """Nodes of the whole source, each alias counted as a copy of what it stands for."""
-    expansion: int = 100_000
+    expansion: int = EXPANSION.most
     """Nodes that the aliases of one document add."""
-    problems: int = 20
+    problems: int = BROKEN.most
     """Broken documents after which reading stops."""
 
 
@@ -93,6 +94,8 @@ class _Progress(Struct):
     start: int = 0
     free: int = 0
     """Where the text begins that belongs to no document so far."""
+    slow: int = 0
+    """Characters that the pure parser was given."""
 
 
 _DOCUMENT_LINE = lazy_re.compile(r"^---(?=[ \t\r\n]|\Z)", re.M)
@@ -169,7 +172,13 @@ def _compose(source: Source, limits: Limits) -> Composed:
             continue
         _report_once(composed, failure.problem, since=progress.start)
         broken += 1
-        if failure.fatal or broken >= limits.problems:
+        if failure.fatal:
+            break
+        if broken >= limits.problems:
+            if following is not None:
+                at = following.start()
+                message = BROKEN.says.format(most=f"{limits.problems} documents")
+                composed.problems.append(Problem("limit", message, Place(source, Span(at, at))))
             break
         if following is None:
             if end == len(text):
@@ -192,10 +201,11 @@ def _compose_slowly(composed: Composed, text: str, limits: Limits, progress: _Pr
         return False
     documents, problems, nodes = len(composed.documents), len(composed.problems), progress.nodes
     start = progress.start
-    ways = [] if _STAND_IN in text else [_tamed_events]
-    if len(text) <= _LONGEST_SLOW:
-        ways.append(_pure_events)
-    for events in ways:
+    for events in (_tamed_events, _pure_events):
+        if events is _pure_events:
+            progress.slow += len(text)
+        if progress.slow > _LONGEST_SLOW or (events is _tamed_events and _STAND_IN in text):
+            continue
         try:
             _compose_from(composed, text, start, limits, progress, events(text).__next__)
         except (_Broken, YAMLError):
@@ -584,13 +594,13 @@ def _bad_alias(source: Source, span: Span, name: str, inside: bool) -> Problem:
 
 
 def _too_deep(source: Source, at: int, limits: Limits) -> Problem:
-    return Problem("limit", f"it is nested more than {limits.depth} levels deep", Place(source, Span(at, at)))
+    return Problem("limit", DEPTH.says.format(most=f"{limits.depth} levels"), Place(source, Span(at, at)))
 
 
 def _too_many(source: Source, at: int, limits: Limits) -> Problem:
-    return Problem("limit", f"it holds more than {limits.nodes} values", Place(source, Span(at, at)))
+    return Problem("limit", NODES.says.format(most=f"{limits.nodes:,} values"), Place(source, Span(at, at)))
 
 
 def _too_much_expansion(source: Source, span: Span, name: str, limits: Limits) -> Problem:
     most = min(limits.expansion, limits.nodes)
-    return Problem("limit", f"aliases such as `*{name}` expand to more than {most} values", Place(source, span))
+    return Problem("limit", f"aliases such as `*{name}` expand to more than {most:,} values", Place(source, span))

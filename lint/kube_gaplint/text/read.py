@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import codecs
 
-MAX_BYTES = 10 * 1024 * 1024
-"""Files above this size are not read unless the user raises the limit; manifests and scripts are far smaller."""
+from kube_gaplint.text import limits
+
+MAX_BYTES = limits.FILE.most
+"""Files above this size are not read; manifests and scripts are far smaller."""
 
 _MARKS = (
     # The UTF-32 mark of little-endian texts begins with that of UTF-16, so it is tried first.

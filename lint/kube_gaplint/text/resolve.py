@@ -30,8 +30,9 @@ _INTEGER = lazy_re.compile(
 _BASES = {"hex": 16, "oct": 8, "bin": 2, "old": 8, "dec": 10}
 _FLOAT = lazy_re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
 _POINT_FLOAT = lazy_re.compile(r"\.[0-9]+(?:[eE][-+]?[0-9]+)?")
-_LONGEST_DECIMAL = 4000
-"""Python refuses to convert decimals of more digits (4300 by default); such a number stays text."""
+_LONGEST_NUMBER = 3000
+"""Python refuses to convert integers of more decimal digits to text and back (4300 by default): a number that is
+written with more digits of any base stays text."""
 
 TAGS = {
     "tag:yaml.org,2002:str": "str",
@@ -78,7 +79,7 @@ def _number(text: str) -> ScalarValue:
         return _float(plain, text) if _FLOAT.fullmatch(plain) else text
     name = str(match.lastgroup)
     digits = match[name]
-    if name == "dec" and len(digits) > _LONGEST_DECIMAL:
+    if len(digits) > _LONGEST_NUMBER:
         return text
     value = int(digits or "0", _BASES[name])
     sign = match[1]

@@ -6,6 +6,7 @@ the decoded text, so they serve edits directly; lines and columns are derived, a
 
 from __future__ import annotations
 
+from array import array
 from bisect import bisect_right
 from itertools import accumulate, count
 from operator import add
@@ -34,6 +35,10 @@ def line_start_before(text: str, offset: int) -> int:
     return max(start, text.rfind("\r", start, offset) + 1)
 
 
+_CHUNK = 1 << 20
+"""Characters whose lines are counted at once."""
+
+
 class Source(Struct, eq=False):
     """One decoded text: a file, or standard input.
 
@@ -43,16 +48,20 @@ class Source(Struct, eq=False):
 
     path: str
     text: str
-    _line_starts: list[int] = field(default_factory=list)
+    _line_starts: array[int] = field(default_factory=lambda: array("I"))
 
-    def _starts(self) -> list[int]:
-        if not self._line_starts:
+    def _starts(self) -> array[int]:
+        starts = self._line_starts
+        if not starts:
             text = self.text
             # Old Macintosh line ends count only where there are no others.
-            lines = text.split("\r" if "\n" not in text and "\r" in text else "\n")
-            lines.pop()
-            self._line_starts = [0, *map(add, accumulate(map(len, lines)), count(1))]
-        return self._line_starts
+            end = "\r" if "\n" not in text and "\r" in text else "\n"
+            starts.append(0)
+            for base in range(0, len(text), _CHUNK):  # split at once, 10 MB of short lines would take 500 MB
+                lines = text[base : base + _CHUNK].split(end)
+                lines.pop()
+                starts.extend(map(add, accumulate(map(len, lines)), count(base + 1)))
+        return starts
 
     def position(self, offset: int) -> Position:
         """Line and column of a character offset; an offset beyond the end is the end."""

@@ -175,7 +175,7 @@ def _meant(row: Variable, text: str, read: Reading) -> str | None:
     """The value that was plainly meant; None where it is not plain."""
     word = text.strip().lower()
     if read.trouble == "for-ever":
-        return LONG_TIMEOUT if text.strip().isdecimal() and int(text) > 0 else None
+        return LONG_TIMEOUT if text.strip().isdecimal() and text.strip("0 ") else None
     if read.opposite:
         return "1"
     if row.name == "NCCL_DEBUG":

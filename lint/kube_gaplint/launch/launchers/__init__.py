@@ -17,6 +17,7 @@ from msgspec.structs import replace
 from kube_gaplint.facts.launchers import CONTAINER_RUNNERS, ISOLATED_RUNNERS, LAUNCHERS, LauncherFacts
 from kube_gaplint.launch.launchers import python
 from kube_gaplint.launch.launchers.base import Call, Files, Form, Layer, matches, no_files
+from kube_gaplint.launch.shell_sinks import Budget
 from kube_gaplint.model.command import Command, Word
 from kube_gaplint.model.environment import Environment
 from kube_gaplint.model.setting import Origin, Set, Setting, Unknown
@@ -102,15 +103,23 @@ class _State(Struct):
     launchers: tuple[Launcher, ...]
     image: Setting[str] | None
     depth: int
+    budget: Budget
     notes: list[str] = field(default_factory=list)
 
 
-def peel_all(command: Command, *, files: Files = no_files, torch_of: TorchOf = _torch_unknown) -> list[Peeled]:
+def peel_all(
+    command: Command,
+    *,
+    files: Files = no_files,
+    torch_of: TorchOf = _torch_unknown,
+    budget: Budget | None = None,
+) -> list[Peeled]:
     """All programs that a command leads to, in the order in which they run.
 
-    More than one comes out only where a launcher starts a shell (`srun bash -c "setup; train"`).
+    More than one comes out only where a launcher starts a shell (`srun bash -c "setup; train"`). `budget` is what may
+    still be read for the container; enough for one command by default.
     """
-    waiting = [_State(command, command.words, "command", command.environment, (), None, 0)]
+    waiting = [_State(command, command.words, "command", command.environment, (), None, 0, budget or Budget())]
     found: list[Peeled] = []
     steps = 0
     while waiting and steps < MAX_COMMANDS:
@@ -233,7 +242,7 @@ def _nested(state: _State, files: Files) -> Peeled | list[_State] | None:
     is_script = name.endswith(".sh") or "entrypoint" in name
     if not (state.depth or is_script or name in _SHELLS):
         return None
-    inside = nested(command, state.words, files)
+    inside = nested(command, state.words, files, state.budget)
     if inside is not None and inside.commands:
         return [
             replace(state, command=each, words=each.words, environment=each.environment, depth=state.depth + 1)
@@ -242,7 +251,7 @@ def _nested(state: _State, files: Files) -> Peeled | list[_State] | None:
         ] or None
     if not (is_script or name in _SHELLS):
         return None
-    reason = start(state.words, state.environment, files).unknown
+    reason = start(state.words, state.environment, files, budget=state.budget).unknown
     return _opaque(state, reason) if reason else None
 
 

@@ -110,7 +110,7 @@ def whole_number(setting: Setting[str]) -> Setting[int]:
     if not isinstance(setting, Set):
         return setting
     text = setting.value.strip()
-    if text.isascii() and text.lstrip("+-").isdigit() and len(text) < 12:
+    if text.isascii() and text[text[:1] in ("+", "-") :].isdigit() and len(text) < 12:
         return Set(int(text), setting.origin)
     return Unknown(f"{text!r} is no number", setting.origin)
 

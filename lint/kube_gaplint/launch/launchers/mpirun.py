@@ -115,7 +115,7 @@ def _mapped_per_node(setting: Setting[str]) -> Setting[int]:
     """`--map-by ppr:8:node`."""
     if isinstance(setting, Set):
         parts = setting.value.lower().split(":")
-        if len(parts) >= 3 and parts[0] == "ppr" and parts[2].startswith("node") and parts[1].isdigit():
-            return Set(int(parts[1]), setting.origin)
+        if len(parts) >= 3 and parts[0] == "ppr" and parts[2].startswith("node"):
+            return whole_number(Set(parts[1], setting.origin))
         return Absent(setting.origin)
     return setting
