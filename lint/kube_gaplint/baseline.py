@@ -1,4 +1,4 @@
-# ruff: noqa: PTH110, PTH118, PTH120
+# ruff: noqa: PTH118, PTH120
 # Paths are strings here, as in discover.
 """The baseline: findings that are accepted for now, so that only new ones count.
 
@@ -18,6 +18,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
+from kube_gaplint import disk
 from kube_gaplint.discover import STDIN, FileId, read_file, within
 from kube_gaplint.findings import Finding, Suppressed
 
@@ -48,7 +49,7 @@ class Scope(Struct, frozen=True):
 
     @classmethod
     def of(cls, paths: Sequence[str], codes: frozenset[str], stdin: str) -> Scope:
-        roots = tuple(os.path.realpath(path) for path in paths if path != "-")
+        roots = tuple(disk.real(path) for path in paths if path != "-")
         return cls(roots, codes, (stdin or STDIN) if "-" in paths else "")
 
 
@@ -133,7 +134,7 @@ class Baseline(Struct, frozen=True):
         if scope.stdin and row.file == self._relative(scope.stdin):
             return True
         path = os.path.normpath(os.path.join(self.folder, row.file))
-        return any(within(path, root) for root in scope.roots) or not os.path.lexists(path)
+        return any(within(path, root) for root in scope.roots) or not disk.exists(path)
 
     def _file(self, finding: Finding) -> str:
         return self._relative(finding.place.source.path)
@@ -141,21 +142,21 @@ class Baseline(Struct, frozen=True):
     def _relative(self, path: str) -> str:
         if path == STDIN:
             return path
-        return os.path.relpath(os.path.realpath(path), self.folder).replace(os.sep, "/")
+        return os.path.relpath(disk.real(path), self.folder).replace(os.sep, "/")
 
 
 def at(path: str) -> Baseline:
     """An empty baseline that is to be written at a path."""
-    return Baseline(path, os.path.dirname(os.path.realpath(path)))
+    return Baseline(path, os.path.dirname(disk.real(path)))
 
 
 def read(path: str) -> Baseline:
     """The baseline in a file. Raises BaselineProblem."""
     empty = at(path)
-    real = os.path.realpath(path)
+    real = disk.real(path)
     data = read_file(FileId(path, real))
     if data is None:
-        if os.path.exists(real):
+        if disk.exists(real):
             raise BaselineProblem(f"the baseline {path} cannot be read as a file")
         raise BaselineProblem(f"there is no baseline {path}; `gaplint --write-baseline` writes it")
     try:

@@ -9,11 +9,11 @@ that is no better: whoever reviews that line has to see it.
 
 from __future__ import annotations
 
-import os
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Mapping, Sequence, Set
 from typing import TypeAlias
 
+from kube_gaplint import disk
 from kube_gaplint.findings import Finding
 
 _Key: TypeAlias = Callable[[Finding, str], Hashable]
@@ -70,7 +70,7 @@ def _pairs(
 
 
 def _file(finding: Finding) -> str:
-    return os.path.realpath(finding.place.source.path)
+    return disk.real(finding.place.source.path)
 
 
 def _is_silent(finding: Finding) -> bool:

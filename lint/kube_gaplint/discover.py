@@ -83,7 +83,7 @@ class FileId(Struct, frozen=True):
         """
         if not self.path or "\0" in relative:
             return None
-        real = os.path.realpath(os.path.join(self.folder, relative))
+        real = disk.real(os.path.join(self.folder, relative))
         if not within(real, self.root):
             return None
         shown = os.path.normpath(os.path.join(os.path.dirname(self.shown), relative))
@@ -309,18 +309,6 @@ def _form_of(name: str) -> str:
     return "cloudformation" if ending in facts.CLOUDFORMATION_ENDINGS else ""
 
 
-def boundary_of(folder: str) -> str:
-    """The git top level around a real folder, or empty."""
-    here = folder
-    while True:
-        if os.path.lexists(os.path.join(here, ".git")):
-            return here
-        parent = os.path.dirname(here)
-        if parent == here:
-            return ""
-        here = parent
-
-
 # Git-ignore files
 
 
@@ -426,9 +414,7 @@ class _Walk:
     def __init__(self, exclude: Sequence[Exclusion], kinds: frozenset[str], *, exclude_named: bool) -> None:
         self.found = Discovery()
         self.roots: list[str] = []
-        self.excluded = [
-            _Ignore(os.path.realpath(one.folder or os.curdir), one.patterns) for one in exclude if one.patterns
-        ]
+        self.excluded = [_Ignore(disk.real(one.folder or os.curdir), one.patterns) for one in exclude if one.patterns]
         self.exclude_named = exclude_named
         self.kinds = kinds
         self.seen: set[str] = set()
@@ -449,16 +435,16 @@ class _Walk:
     def named(self, path: str) -> None:
         if not path or "\0" in path:
             raise PathError(path, "not a path")
-        real = os.path.realpath(path)
+        real = disk.real(path)
         try:
-            mode = disk.mode(real)
+            kind = disk.file_type(real)
         except OSError as error:
             raise PathError(path, _why(error)) from error
-        if self.exclude_named and self._is_excluded(real, is_folder=stat.S_ISDIR(mode)):
+        if self.exclude_named and self._is_excluded(real, is_folder=stat.S_ISDIR(kind)):
             self.found.skip(EXCLUDED)
-        elif stat.S_ISDIR(mode):
+        elif stat.S_ISDIR(kind):
             self._named_folder(path, real)
-        elif stat.S_ISREG(mode):
+        elif stat.S_ISREG(kind):
             self._named_file(path, real)
         else:
             raise PathError(path, "neither a file nor a folder (`-` reads standard input)")
@@ -479,7 +465,7 @@ class _Walk:
             disk.entries(real)
         except OSError as error:
             raise PathError(path, _why(error)) from error
-        top = boundary_of(real)
+        top = disk.boundary_of(real)
         self.roots.append(real)
         shown = "" if path in (".", "./") else path.rstrip("/") or "/"
         self._descend(_Folder(real, shown, top or real, real, _rules_above(top, real), _chart_around(real, shown)))
@@ -493,7 +479,7 @@ class _Walk:
         self.found.files += 1
         folder, _, name = real.rpartition("/")
         form = _form_of(name) or _form_of(path.rpartition("/")[2])
-        file = FileId(path, real, boundary_of(folder) or (folder if form == "kustomization" else real))
+        file = FileId(path, real, disk.boundary_of(folder) or (folder if form == "kustomization" else real))
         try:
             data = disk.read(real)
         except Refused as refused:
@@ -536,7 +522,7 @@ class _Walk:
         except OSError as error:
             self.found.errors.append(FileError(_shown(folder, "") or ".", _why(error)))
             return []
-        names = {entry.name for entry in entries}
+        names = {name for name, _ in entries}
         rules = folder.rules
         root = folder.root
         if ".git" in names and folder.path != root:  # a repository within: its own rules, its own boundary
@@ -547,13 +533,12 @@ class _Walk:
                 rules = (*rules, own)
         here = _Folder(folder.path, folder.shown, root, folder.given, rules, folder.chart)
         below = []
-        for entry in entries:
-            name = entry.name
-            if entry.is_file(follow_symlinks=False):
+        for name, what in entries:
+            if what == disk.FILE:
                 self._file(here, name)
-            elif entry.is_symlink():
+            elif what == disk.LINK:
                 links.append((here, name))
-            elif entry.is_dir(follow_symlinks=False):
+            elif what == disk.FOLDER:
                 inner = self._folder(here, name, is_chart="Chart.yaml" in names)
                 if inner is not None:
                     below.append(inner)
@@ -592,7 +577,7 @@ class _Walk:
     def _link(self, folder: _Folder, name: str) -> None:
         """A link to a file within the given folder is judged if the file itself was not; all others are counted."""
         self.found.files += 1
-        real = os.path.realpath(_join(folder.path, name))
+        real = disk.real(_join(folder.path, name))
         if not within(real, folder.given):
             self.found.skip(LINK_OUT)
         elif real in self.seen or not disk.is_file(real) or not _form_of(name) or _in_version_control(real):

@@ -1,9 +1,8 @@
-# ruff: noqa: PTH112, PTH113, PTH114, PTH116
+# ruff: noqa: PTH112, PTH113, PTH114, PTH118
 # Paths are strings here, as in discover.
 """The files that a run sees: those on the disk, or others instead.
 
 Every part that reads asks here. So a change is judged before it is made, and an earlier revision without a checkout.
-Only regular files are opened, and never through a link.
 """
 
 from __future__ import annotations
@@ -13,35 +12,54 @@ import stat
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import NamedTuple
 
-from msgspec import Struct, field
+from msgspec import Struct
 
-from kube_gaplint.text import limits
+from kube_gaplint import filesystem
+from kube_gaplint.filesystem import FILE, FOLDER, LARGE, LINK, OTHER, SPECIAL, Refused
 from kube_gaplint.text.read import MAX_BYTES
 
-SPECIAL = "not a regular file"
-LARGE = f"larger than {limits.FILE.shown}"
-
-_OPEN_FLAGS = os.O_RDONLY
-for _flag in ("O_CLOEXEC", "O_NONBLOCK", "O_NOFOLLOW", "O_NOCTTY"):  # not every platform has them all
-    _OPEN_FLAGS |= getattr(os, _flag, 0)
-
-
-class Refused(Exception):
-    """A file that is not read: it is `SPECIAL` or `LARGE`."""
+__all__ = [
+    "FILE",
+    "FOLDER",
+    "LARGE",
+    "LINK",
+    "OTHER",
+    "SPECIAL",
+    "Refused",
+    "boundary_of",
+    "entries",
+    "exists",
+    "file_names",
+    "file_type",
+    "head",
+    "is_file",
+    "is_folder",
+    "read",
+    "reading_instead",
+    "real",
+]
 
 
 class _Instead(Struct, frozen=True):
     """What is seen instead of the disk: files with other bytes, by real path, and files that are gone."""
 
-    texts: Mapping[str, bytes] = field(default_factory=dict)
-    gone: Collection[str] = frozenset()
-    added: Mapping[str, Mapping[str, bool]] = field(default_factory=dict)
+    texts: Mapping[str, bytes]
+    gone: Collection[str]
+    added: Mapping[str, Mapping[str, bool]]
     """By folder, the names that the disk does not hold there: whether each is a folder."""
 
+    def holds(self, path: str) -> int | None:
+        """The type of what is there instead, 0 for what is gone, None where the disk is to be asked."""
+        if path in self.texts:
+            return stat.S_IFREG
+        if path in self.gone:
+            return 0
+        parent, name = os.path.split(path)
+        return stat.S_IFDIR if self.added.get(parent, {}).get(name) else None
 
-_instead: ContextVar[_Instead] = ContextVar("_instead", default=_Instead())  # noqa: B039, nothing writes to it
+
+_instead: ContextVar[_Instead | None] = ContextVar("_instead", default=None)
 
 
 @contextmanager
@@ -70,41 +88,24 @@ def _added(paths: Collection[str]) -> dict[str, dict[str, bool]]:
     return added
 
 
-class Added(NamedTuple):
-    """An entry of a folder that the disk does not hold; it answers as `os.DirEntry` does."""
-
-    name: str
-    folder: bool
-
-    def is_file(self, *, follow_symlinks: bool = True) -> bool:
-        del follow_symlinks
-        return not self.folder
-
-    def is_dir(self, *, follow_symlinks: bool = True) -> bool:
-        del follow_symlinks
-        return self.folder
-
-    def is_symlink(self) -> bool:
-        return False
-
-
-def entries(folder: str) -> list[os.DirEntry[str] | Added]:
-    """What a folder holds, by name. Raises OSError."""
+def entries(folder: str) -> list[tuple[str, str]]:
+    """What a folder holds, by name: each name with what it is (`FILE`, `FOLDER`, `LINK`, `OTHER`). Raises OSError."""
     instead = _instead.get()
+    if instead is None:
+        return filesystem.entries(folder)
     added = instead.added.get(folder, {})
     try:
-        with os.scandir(folder) as listing:
-            found: list[os.DirEntry[str] | Added] = [
-                entry
-                for entry in listing
-                if entry.name not in added and not (instead.gone and entry.path in instead.gone)
-            ]
+        found = [
+            entry
+            for entry in filesystem.entries(folder)
+            if entry[0] not in added and not (instead.gone and os.path.join(folder, entry[0]) in instead.gone)
+        ]
     except OSError:
         if not added:
             raise
         found = []
-    found += [Added(name, is_folder) for name, is_folder in added.items()]
-    found.sort(key=lambda entry: entry.name)
+    found += [(name, FOLDER if is_folder else FILE) for name, is_folder in added.items()]
+    found.sort()
     return found
 
 
@@ -112,82 +113,69 @@ def file_names(folder: str, *, links: bool = False) -> list[str]:
     """The names of the regular files in a folder, in order, those of `links` to files as well; empty where there is no
     such folder."""
     try:
-        return [entry.name for entry in entries(folder) if entry.is_file(follow_symlinks=links)]
+        found = entries(folder)
     except OSError:
         return []
+    return [
+        name for name, what in found if what == FILE or (links and what == LINK and is_file(os.path.join(folder, name)))
+    ]
 
 
-def mode(path: str) -> int:
-    """The type of a file or folder as in `os.stat`. Raises OSError."""
+def file_type(path: str) -> int:
+    """The type of a file or folder, as `stat.S_IFMT` gives it; that of its target for a link. Raises OSError."""
     instead = _instead.get()
-    if path in instead.texts:
-        return stat.S_IFREG
-    if path in instead.gone:
+    held = None if instead is None else instead.holds(path)
+    if held == 0:
         raise FileNotFoundError(path)
-    parent, name = os.path.split(path)
-    if instead.added.get(parent, {}).get(name):
-        return stat.S_IFDIR
-    return os.stat(path).st_mode
+    return filesystem.file_type(path) if held is None else held
 
 
 def is_file(path: str) -> bool:
-    return _is(path, stat.S_IFREG)
+    return _type_of(path) == stat.S_IFREG
 
 
 def is_folder(path: str) -> bool:
-    return _is(path, stat.S_IFDIR)
+    return _type_of(path) == stat.S_IFDIR
 
 
-def _is(path: str, kind: int) -> bool:
+def _type_of(path: str) -> int:
     try:
-        return stat.S_IFMT(mode(path)) == kind
+        return file_type(path)
     except (OSError, ValueError):
-        return False
+        return 0
+
+
+def exists(path: str) -> bool:
+    """Whether there is anything at a path, be it a link that leads nowhere."""
+    instead = _instead.get()
+    held = None if instead is None else instead.holds(path)
+    return filesystem.exists(path) if held is None else bool(held)
+
+
+def real(path: str) -> str:
+    """The absolute path without links."""
+    return filesystem.real(path)
+
+
+def boundary_of(folder: str) -> str:
+    """The git top level around a real folder, or empty."""
+    return filesystem.boundary_of(folder)
 
 
 def read(path: str, limit: int = MAX_BYTES) -> bytes:
     """All bytes of a regular file of at most `limit` bytes. Raises OSError and Refused."""
     instead = _instead.get()
-    if path in instead.texts:
-        return instead.texts[path]
-    if path in instead.gone:
-        raise FileNotFoundError(path)
-    # A FIFO does not block the call and is refused, as is a link: paths here are real ones.
-    descriptor = os.open(path, _OPEN_FLAGS)
-    try:
-        status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode):
-            raise Refused(SPECIAL)
-        if status.st_size > limit:
-            raise Refused(LARGE)
-        data = os.read(descriptor, status.st_size + 1)
-        if len(data) == status.st_size:
-            return data
-        return _rest(descriptor, data, limit)
-    finally:
-        os.close(descriptor)
-
-
-def _rest(descriptor: int, data: bytes, limit: int) -> bytes:
-    parts = [data]  # it grew, or is one of those files whose size reads as 0
-    total = len(data)
-    while total <= limit and (data := os.read(descriptor, 2**16)):
-        parts.append(data)
-        total += len(data)
-    if total > limit:
-        raise Refused(LARGE)
-    return b"".join(parts)
+    if instead is not None:
+        if path in instead.texts:
+            return instead.texts[path]
+        if path in instead.gone:
+            raise FileNotFoundError(path)
+    return filesystem.read(path, limit)
 
 
 def head(path: str, size: int) -> bytes:
     """The first bytes of a regular file. Raises as `read` does."""
     instead = _instead.get()
-    if path in instead.texts or path in instead.gone:
+    if instead is not None and instead.holds(path) is not None:
         return read(path)[:size]
-    descriptor = os.open(path, _OPEN_FLAGS)
-    try:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise Refused(SPECIAL)
-        return os.read(descriptor, size)
-    finally:
-        os.close(descriptor)
+    return filesystem.head(path, size)

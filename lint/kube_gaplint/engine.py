@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import hashlib
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import date
 from typing import TYPE_CHECKING, Any
@@ -20,6 +20,7 @@ from kube_gaplint.model.profile import Profile
 from kube_gaplint.model.setting import Origin
 from kube_gaplint.model.subject import Subject
 from kube_gaplint.rule import Context, Rule
+from kube_gaplint.share import ALL, SECTIONS, Share
 from kube_gaplint.text import limits
 from kube_gaplint.text.compose import Problem
 from kube_gaplint.text.source import Place
@@ -27,11 +28,13 @@ from kube_gaplint.text.source import Place
 if TYPE_CHECKING:
     from kube_gaplint.baseline import Baseline
     from kube_gaplint.bundle.bundle import Loaded, Unresolved
+    from kube_gaplint.bundle.objects import KubeObject
     from kube_gaplint.discover import Discovery, Exclusion
     from kube_gaplint.file_ignores import FileIgnores
     from kube_gaplint.given import Given
     from kube_gaplint.kinds import Model
     from kube_gaplint.kinds.generic import UserKind
+    from kube_gaplint.model.workload import Workload
     from kube_gaplint.revision import Before
 
 
@@ -62,6 +65,8 @@ class Request(Struct, frozen=True):
     exclude_named: bool = False
     """Whether `exclude` counts for paths that are named as well."""
     today: date | None = None
+    jobs: int = 1
+    """Processes to judge with, where there is enough to judge and the system can fork."""
 
 
 _PROBLEM_CODES = {
@@ -77,26 +82,13 @@ class Reading(Struct):
     discovery: Discovery
     loaded: Loaded
     model: Model
-    partial: bool = False
-    """Whether the model holds only what some files concern."""
     over: list[Problem] = field(default_factory=list)
     """The limits that were met."""
 
     def summary(self) -> Summary:
         """Counts of what was read and passed over, and of workloads."""
-        summary = Summary(
-            files=self.loaded.files,
-            documents=self.loaded.documents,
-            workloads=len(self.model.workloads),
-            hints=self.loaded.hints,
-        )
-        for counted in (self.discovery.skipped, self.loaded.skipped):
-            for reason, count in counted.items():
-                summary.skip(reason, count)
-        for workload in self.model.workloads:
-            kind, purpose = workload.subject.kind, workload.purpose
-            summary.by_kind[kind] = summary.by_kind.get(kind, 0) + 1
-            summary.by_class[purpose] = summary.by_class.get(purpose, 0) + 1
+        summary = _counts(self.discovery, self.loaded)
+        _count_workloads(summary, self.model.workloads)
         return summary
 
     @property
@@ -109,19 +101,45 @@ class Reading(Struct):
         return [*self.discovery.errors, *self.loaded.errors]
 
 
+def _counts(discovery: Discovery, loaded: Loaded) -> Summary:
+    summary = Summary(files=loaded.files, documents=loaded.documents, hints=loaded.hints)
+    for counted in (discovery.skipped, loaded.skipped):
+        for reason, count in counted.items():
+            summary.skip(reason, count)
+    return summary
+
+
+def _count_workloads(summary: Summary, workloads: Iterable[Workload]) -> None:
+    for workload in workloads:
+        kind, purpose = workload.subject.kind, workload.purpose
+        summary.workloads += 1
+        summary.by_kind[kind] = summary.by_kind.get(kind, 0) + 1
+        summary.by_class[purpose] = summary.by_class.get(purpose, 0) + 1
+
+
 def read(request: Request) -> Reading:
     """Read the paths of a request up to the model, and judge nothing. Raises UsageProblem."""
+    from kube_gaplint.kinds import build
+
+    wanted = None if request.changed is None else request.changed.concerns()
+    with _heard() as over:
+        discovery, loaded = _load(request)
+        model = build(loaded.bundle, request.profile, request.kinds, wanted)
+    return Reading(discovery, loaded, model, over)
+
+
+@contextmanager
+def _heard() -> Iterator[list[Problem]]:
+    """The limits that are met within it."""
     over: list[Problem] = []
     with limits.heard_by(lambda place, message: over.append(Problem("limit", message, place))):
-        reading = _read(request)
-    reading.over = over
-    return reading
+        yield over
 
 
-def _read(request: Request) -> Reading:
+def _load(request: Request) -> tuple[Discovery, Loaded]:
+    """Find and parse what a request names. Raises UsageProblem."""
     from kube_gaplint import discover
     from kube_gaplint.bundle import bundle
-    from kube_gaplint.kinds import build
 
     try:
         discovery = discover.discover(
@@ -134,10 +152,7 @@ def _read(request: Request) -> Reading:
         )
     except discover.PathError as error:
         raise UsageProblem(str(error)) from error
-    loaded = bundle.load(discovery)
-    wanted = None if request.changed is None else request.changed.concerns()
-    model = build(loaded.bundle, request.profile, request.kinds, wanted)
-    return Reading(discovery, loaded, model, partial=wanted is not None)
+    return discovery, bundle.load(discovery)
 
 
 def lint(request: Request) -> Report:
@@ -158,21 +173,83 @@ def lint(request: Request) -> Report:
 
 def _judge(request: Request, codes: frozenset[str]) -> tuple[Report, bool]:
     """All findings, the suppressed ones marked, and whether only a part was judged."""
+    wanted = None if request.changed is None else request.changed.concerns()
     with _no_collector():
-        reading = read(request)
-        loaded = reading.loaded
+        with _heard() as over:
+            discovery, loaded = _load(request)
+        parts = _parts(loaded, request, codes) if wanted is None else None
+        summary = _counts(discovery, loaded)
+        if parts is None:
+            parts = [_part(loaded, request, codes, ALL, wanted)]
+        for part in parts:
+            part.add_counts(summary)
         found = [
-            *_problems(reading.problems, codes),
+            *_problems([*loaded.problems, *over], codes),
             *_unresolved(loaded.bundle.unresolved, codes),
-            *_run_rules(reading.model.views, codes, Context(request.profile)),
+            *(item for part in parts for item in part.beside),
+            *(item for section in range(SECTIONS) for part in parts for item in part.found[section]),
         ]
         if request.severities:
             found = [_with_severity(item, request.severities) for item in found]
         found = _suppressed(found, loaded, codes, request.today)
         if request.file_ignores is not None:
             found = _ignored(found, request.file_ignores)
-        report = Report(_fingerprinted(_merged(found)), reading.errors, reading.summary())
-    return report, reading.partial
+        report = Report(_fingerprinted(_merged(found)), [*discovery.errors, *loaded.errors], summary)
+    return report, wanted is not None
+
+
+class _Part(Struct):
+    """What one share of a run gave: the findings by section of the model, those of limits and references, counts."""
+
+    found: list[list[_Found]]
+    beside: list[_Found]
+    counts: Summary
+
+    def add_counts(self, summary: Summary) -> None:
+        summary.workloads += self.counts.workloads
+        for name in ("by_kind", "by_class"):
+            table: dict[str, int] = getattr(summary, name)
+            for key, count in getattr(self.counts, name).items():
+                table[key] = table.get(key, 0) + count
+
+
+def _part(
+    loaded: Loaded,
+    request: Request,
+    codes: frozenset[str],
+    share: Share,
+    wanted: Callable[[KubeObject | None], bool] | None = None,
+) -> _Part:
+    """Understand and judge one share of what was read."""
+    from kube_gaplint.kinds import build
+
+    missed = loaded.bundle.unresolved
+    known = len(missed)
+    with _heard() as over:
+        model = build(loaded.bundle, request.profile, request.kinds, wanted, share)
+        found = _run_rules(model.sections, codes, Context(request.profile))
+    counts = Summary()
+    _count_workloads(counts, model.workloads)
+    beside = [*_problems(over, codes), *_unresolved(missed[known:], codes)]
+    del missed[known:]
+    return _Part(found, beside, counts)
+
+
+def _parts(loaded: Loaded, request: Request, codes: frozenset[str]) -> list[_Part] | None:
+    """The shares, each judged in a process of its own; None where one process is better, or all that there is."""
+    if request.jobs == 1:
+        return None
+    from kube_gaplint import pool
+    from kube_gaplint.kinds import has_pools
+    from kube_gaplint.share import shares
+
+    number = pool.jobs_for(request.jobs, len(loaded.bundle.objects) + len(loaded.bundle.scripts))
+    if number < 2:
+        return None
+    sources = [source for source, _ in loaded.sources]
+    split = shares(number, all_seen_by_first=has_pools(loaded.bundle))
+    results = pool.forked(lambda at: pool.packed(_part(loaded, request, codes, split[at]), sources), number)
+    return None if results is None else [pool.unpacked(data, sources) for data in results]
 
 
 @contextmanager
@@ -252,16 +329,18 @@ def _suppressed(found: list[_Found], loaded: Loaded, codes: frozenset[str], toda
     """
     from kube_gaplint import suppress
 
-    over: list[Problem] = []
-    with limits.heard_by(lambda place, message: over.append(Problem("limit", message, place))):
+    with _heard() as over:
         suppressions = [one for source, documents in loaded.sources for one in suppress.read(source, documents)]
     found = [*found, *_problems(over, codes)]
     if not suppressions:
         return found
+    loaded.hints.extend(suppress.hints(suppressions, registry.outdated))
     suppressions = suppress.renamed(suppressions, registry.former())
     carried = suppress.with_owners(suppressions, ((kube.node, kube.place) for kube in loaded.bundle.objects))
     known = {row.code: row.name for row in registry.rules()}
-    outcome = suppress.apply([item.finding for item in found], carried, known=known, selected=codes, today=today)
+    outcome = suppress.apply(
+        [item.finding for item in found], carried, known=known, selected=codes, today=today, outdated=registry.outdated
+    )
     marked = [replace(item, finding=finding) for item, finding in zip(found, outcome.findings, strict=True)]
     for code, gap in outcome.gaps:
         if code in codes:
@@ -270,20 +349,28 @@ def _suppressed(found: list[_Found], loaded: Loaded, codes: frozenset[str], toda
     return marked
 
 
-def _run_rules(views: Sequence[Any], codes: frozenset[str], context: Context) -> Iterator[_Found]:
+def _run_rules(sections: Sequence[Sequence[Any]], codes: frozenset[str], context: Context) -> list[list[_Found]]:
+    """What the rules find in the views of each section."""
     by_type: dict[type, list[Rule]] = {}
-    for number, view in enumerate(views):
-        progress.tell("judging", number, len(views))
-        rules = by_type.get(type(view))
-        if rules is None:
-            rules = by_type[type(view)] = registry.for_view(type(view), codes)
-        for rule in rules:
-            for gap in rule.check(view, context):
-                subject = view.subject
-                if gap.container:
-                    subject = subject.in_container(gap.container)
-                owner = view.object_origin.place
-                yield _Found(_finding(rule, gap, subject, owner), owner, gap.detail)
+    total = sum(map(len, sections))
+    number = 0
+    found: list[list[_Found]] = []
+    for views in sections:
+        found.append(here := [])
+        for view in views:
+            progress.tell("judging", number, total)
+            number += 1
+            rules = by_type.get(type(view))
+            if rules is None:
+                rules = by_type[type(view)] = registry.for_view(type(view), codes)
+            for rule in rules:
+                for gap in rule.check(view, context):
+                    subject = view.subject
+                    if gap.container:
+                        subject = subject.in_container(gap.container)
+                    owner = view.object_origin.place
+                    here.append(_Found(_finding(rule, gap, subject, owner), owner, gap.detail))
+    return found
 
 
 def _finding(rule: Rule, gap: Gap, subject: Subject, owner: Place) -> Finding:

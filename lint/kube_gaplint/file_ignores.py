@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from kube_gaplint import disk
 from kube_gaplint.findings import Finding, Suppressed
 
 if TYPE_CHECKING:
@@ -49,5 +50,5 @@ class FileIgnores:
         return Suppressed(f"per-file-ignores {row.pattern!r} ({row.place})", None, how="configuration")
 
     def _rows(self, path: str) -> list[FileIgnore]:
-        below = os.path.relpath(os.path.realpath(path), self.folder)
+        below = os.path.relpath(disk.real(path), self.folder)
         return [row for spec, row in self._specs if spec.match_file(below)]

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
-from kube_gaplint.discover import FileId, boundary_of, kinds_in, names_in, read_file, within
+from kube_gaplint import disk
+from kube_gaplint.discover import FileId, kinds_in, names_in, read_file, within
 from kube_gaplint.facts.candidates import YAML_ENDINGS
 from kube_gaplint.findings import Finding
 from kube_gaplint.text.source import Place
@@ -41,7 +42,7 @@ class Given(Struct):
 
     @classmethod
     def of(cls, paths: Sequence[str]) -> Given:
-        return cls(frozenset(map(os.path.realpath, paths)))
+        return cls(frozenset(map(disk.real, paths)))
 
     def touches(self, finding: Finding) -> bool:
         """Whether a finding, its object, the way to it or a place that explains it lies in one of them."""
@@ -73,7 +74,7 @@ class Given(Struct):
     def _holds(self, place: Place) -> bool:
         shown = place.source.path
         if shown not in self._known:
-            real = os.path.realpath(shown)
+            real = disk.real(shown)
             self._known[shown] = real in self.paths or any(within(real, path) for path in self.paths)
         return self._known[shown]
 
@@ -93,13 +94,13 @@ def around(paths: Sequence[str], folders: Sequence[str] | None = None) -> list[s
     Without git it is the folder among `folders` (real paths; the current folder where they are not given) for what lies
     in it, and the folder of a file elsewhere.
     """
-    here = os.path.realpath(os.curdir)
+    here = disk.real(os.curdir)
     homes = [here] if folders is None else folders
     tops: list[str] = []
     for path in paths:
-        real = os.path.realpath(path)
-        folder = real if os.path.isdir(real) else os.path.dirname(real)  # noqa: PTH112, PTH120
-        top = boundary_of(folder) or next((home for home in homes if within(folder, home)), folder)
+        real = disk.real(path)
+        folder = real if disk.is_folder(real) else os.path.dirname(real)  # noqa: PTH120
+        top = disk.boundary_of(folder) or next((home for home in homes if within(folder, home)), folder)
         if top not in tops:
             tops.append(top)
     return [os.path.relpath(top, here) for top in tops]

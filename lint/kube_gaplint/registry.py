@@ -8,7 +8,7 @@ first line of the page. The built-in pack is found by its name; other packs come
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from functools import cache
 
 from msgspec import Struct
@@ -68,10 +68,26 @@ def former() -> dict[str, str]:
     return dict(importlib.import_module(f"{BUILTIN_PACK}.former").FORMER)
 
 
+def gone() -> dict[str, str]:
+    """Codes and names of rules that no other has replaced, with the reason."""
+    return dict(importlib.import_module(f"{BUILTIN_PACK}.former").GONE)
+
+
+def outdated(said: str) -> str:
+    """What has become of a code or name that is no longer in use, in a sentence; empty for one that is."""
+    new, why = _among(former(), said), _among(gone(), said)
+    if new:
+        return f"{said} is called {new} now"
+    return f"{said} is no rule any more: {why}" if why else ""
+
+
+def _among(table: dict[str, str], said: str) -> str:
+    return table.get(said) or table.get(said.upper()) or table.get(said.lower()) or ""
+
+
 def info(key: str) -> RuleInfo:
     """The index row of a code or a name, also of a former one. Raises UnknownSelector."""
-    moved = former()
-    key = moved.get(key) or moved.get(key.upper()) or moved.get(key.lower()) or key
+    key = _among(former(), key) or key
     found = _by_key().get(key) or _by_key().get(key.upper()) or _by_key().get(key.lower())
     if found is None:
         raise UnknownSelector(key, _near(key))
@@ -92,16 +108,21 @@ def load(key: str) -> Rule:
 
 
 def resolve(selector: str) -> tuple[str, ...]:
-    """The codes that a selector stands for: a code, a family (`NCCL`), a rule name. Raises UnknownSelector."""
+    """The codes that a selector stands for: a code, a family (`NCCL`), a rule name; none for a rule that is gone.
+
+    Raises UnknownSelector.
+    """
+    if _among(gone(), selector):
+        return ()
     upper = selector.upper()
     family = tuple(row.code for row in rules() if row.family == upper)
     return family or (info(selector).code,)
 
 
-def select(selected: Iterable[str], ignored: Iterable[str]) -> frozenset[str]:
+def select(selected: Collection[str], ignored: Iterable[str]) -> frozenset[str]:
     """The codes that are switched on: those selected (all, where nothing is) without the ignored ones."""
     chosen = {code for selector in selected for code in resolve(selector)}
-    if not chosen:
+    if not selected:
         chosen = {row.code for row in rules()}
     return frozenset(chosen.difference(code for selector in ignored for code in resolve(selector)))
 

@@ -17,7 +17,7 @@ from contextlib import ExitStack, contextmanager
 from typing import IO, NamedTuple
 
 from kube_gaplint import disk
-from kube_gaplint.discover import boundary_of, within
+from kube_gaplint.discover import within
 from kube_gaplint.text.read import MAX_BYTES
 
 _SECONDS = 300
@@ -63,7 +63,7 @@ class Before:
 
     def paths(self, paths: Sequence[str]) -> tuple[str, ...]:
         """The paths under which a run finds what is under some paths now; only those that were there."""
-        real = {os.path.realpath(path): path for path in paths}
+        real = {disk.real(path): path for path in paths}
         before = {path: given for path, given in real.items() if path not in self.renamed}
         for new, old in self.renamed.items():
             if any(within(new, path) for path in real) and not any(within(old, path) for path in before):
@@ -132,8 +132,8 @@ def since(revision: str, paths: Sequence[str]) -> Before:
 def _repositories(paths: Sequence[str]) -> list[str]:
     tops: list[str] = []
     for path in paths:
-        real = os.path.realpath(path)
-        top = boundary_of(real)
+        real = disk.real(path)
+        top = disk.boundary_of(real)
         if not top:
             raise RevisionProblem(f"--diff-base needs git, and {path} lies in no git repository")
         if top not in tops:

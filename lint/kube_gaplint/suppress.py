@@ -11,7 +11,7 @@ from __future__ import annotations
 import difflib
 import re
 from bisect import bisect_left
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from datetime import date
 from itertools import islice
 from typing import Literal, TypeAlias
@@ -404,6 +404,15 @@ def renamed(suppressions: Iterable[Suppression], former: Mapping[str, str]) -> l
     ]
 
 
+def hints(suppressions: Iterable[Suppression], outdated: Callable[[str], str]) -> Iterator[str]:
+    """What to say of suppressions whose codes lead on to others."""
+    for one in suppressions:
+        for code in one.codes:
+            if said := outdated(code):
+                place = one.place
+                yield f"{place.source.path}:{place.start.line}: {said}"
+
+
 def apply(
     findings: Iterable[Finding],
     suppressions: Iterable[Suppression],
@@ -411,17 +420,19 @@ def apply(
     known: Mapping[str, str],
     selected: Collection[str] | None = None,
     today: date | None = None,
+    outdated: Callable[[str], str] = lambda _code: "",
 ) -> Outcome:
     """Mark findings that are suppressed, and report what is wrong with the suppressions.
 
-    `known`: the names of all rules by code. `selected`: the codes that were run (all of them by default); only these
-    can be unused. `today` decides what has run out; without it nothing has.
+    `known`: the names of all rules by code. `outdated`: what has become of a code that is not in use any more.
+    `selected`: the codes that were run (all of them by default); only these can be unused. `today` decides what has run
+    out; without it nothing has.
     """
     gaps: list[tuple[MetaCode, Gap]] = []
     names = {name: code for code, name in known.items()}
     states = [_State(suppression) for suppression in suppressions]
     for state in states:
-        gaps += _check(state, known, names, today)
+        gaps += _check(state, known, names, today, outdated)
     in_force = [state for state in states if state.codes]
     by_path: dict[str, list[_State]] = {}
     for state in in_force:
@@ -453,7 +464,11 @@ def apply(
 
 
 def _check(
-    state: _State, known: Mapping[str, str], names: Mapping[str, str], today: date | None
+    state: _State,
+    known: Mapping[str, str],
+    names: Mapping[str, str],
+    today: date | None,
+    outdated: Callable[[str], str],
 ) -> Iterator[tuple[MetaCode, Gap]]:
     """Find out what of a suppression is in force, and report the rest."""
     suppression = state.suppression
@@ -467,7 +482,7 @@ def _check(
             continue
         near = difflib.get_close_matches(code.upper(), known, 1) or difflib.get_close_matches(code, names, 1)
         hint = f"; did you mean {near[0]}?" if near else ""
-        yield _gap(UNKNOWN_CODE, suppression, f"there is no rule {code}{hint}", code)
+        yield _gap(UNKNOWN_CODE, suppression, outdated(code) or f"there is no rule {code}{hint}", code)
     if not suppression.reason:
         message = f"the suppression of {shown} gives no reason, so it is not in force"
         yield _gap(NO_REASON, suppression, message, shown)

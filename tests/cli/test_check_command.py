@@ -190,7 +190,7 @@ def test_usage_problem_of_the_engine(fake: Engine, capsys: Captured) -> None:
 def test_a_path_that_is_nearly_a_command(fake: Engine, capsys: Captured) -> None:
     fake.report = engine.UsageProblem("explian: no such file or folder")
     assert run(["explian", "NCCL001"]) == 2
-    assert "There is no command 'explian' either. Did you mean explain?" in capsys.readouterr().err
+    assert "There is no command 'explian' either. Did you mean explain" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -406,3 +406,9 @@ def test_an_option_may_follow_a_path(fake: Engine) -> None:
 def test_paths_after_two_dashes(fake: Engine) -> None:
     run(["check", "--", "--format", "-x"])
     assert fake.requests[0].paths == ("--format", "-x")
+
+
+def test_version_beside_other_arguments(capsys: Captured) -> None:
+    for arguments in (["check", "--version"], ["somewhere", "-V"]):
+        assert run(arguments) == 0
+        assert capsys.readouterr().out.startswith("gaplint ")

@@ -138,6 +138,18 @@ def test_as_a_user_tries_it(repository: Path, released: Path, environment: Mappi
     assert "NCCL001" in out
 
 
+def test_in_a_clean_clone_of_this_repository(tmp_path: Path, environment: Mapping[str, str]) -> None:
+    clone = ["git", "clone", "-q", "--no-hardlinks", str(PROJECT), "clone"]
+    cloned = _run(clone, tmp_path, environment)
+    if cloned.returncode:
+        pytest.skip("this is no git repository")
+    code, out = pre_commit(tmp_path / "clone", environment, "try-repo", ".", "gaplint", "--all-files")
+    assert code == 1, out  # the examples hold gaps on purpose
+    assert "fixtures/demo/jobs/vision-pretrain.yaml" in out
+    assert "could not be read" not in out
+    assert _run(["git", "status", "--short"], tmp_path / "clone", environment).stdout == ""
+
+
 def test_a_commit_of_settings_is_judged_in_the_job(
     repository: Path, released: Path, environment: Mapping[str, str]
 ) -> None:

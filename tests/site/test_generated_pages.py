@@ -107,6 +107,13 @@ def test_the_start_page_is_the_readme() -> None:
     assert f"{len(registry.rules())} rules" in PAGES["index.md"]
 
 
+def test_the_sample_is_a_report_with_curves() -> None:
+    report = PAGES["sample-report.html"]
+    assert report.startswith("<!DOCTYPE html>")
+    assert report.count("<svg ") == 2
+    assert str(ROOT) not in report
+
+
 def test_commands() -> None:
     for name in COMMANDS:
         assert f"Usage: gaplint {name} " in PAGES["commands.md"]

@@ -18,7 +18,7 @@ def page() -> str:
     ]
     for name, line in COMMANDS.items():
         command: click.Command = importlib.import_module(f"kube_gaplint.cli.{name}").command
-        context = click.Context(command, info_name=f"gaplint {name}", **{**CONTEXT, "terminal_width": 96})
+        context = click.Context(command, info_name=f"gaplint {name}", **{**CONTEXT, "terminal_width": 78})
         shown = command.get_help(context).strip()
         parts.append(f"## gaplint {name} {{ #{name} }}\n\n{line}\n\n```text\n{shown}\n```\n")
     return "\n".join(parts)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from pathlib import Path
 
-from docsite import addresses, commands, graph, library, rules, start
+from docsite import addresses, commands, graph, library, rules, sample, start
 from docsite.addresses import ROOT
 from docsite.text import relisted
 
@@ -20,6 +20,7 @@ def generated() -> dict[str, str]:
     found = {
         "index.md": start.page(ROOT),
         "commands.md": commands.page(),
+        sample.PAGE: sample.report(),
         **{page: _of_repository(source, page) for source, page in addresses.OUTSIDE.items() if page in _AS_THEY_ARE},
         **rules.pages(),
         **library.pages(ROOT),

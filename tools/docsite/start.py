@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from docsite import addresses, rules
+from docsite import addresses, rules, sample
 from docsite.text import front, relisted
 from kube_gaplint import incidents
 
@@ -25,23 +25,19 @@ def page(root: Path) -> str:
 def _cards() -> str:
     number = len(rules.codes())
     cards = [
-        (
-            f"[{number} rules](docs/rules/index.md)",
-            "What gaplint finds, why it hurts, a bad and a good example.",
-        ),
+        (f"[{number} rules](docs/rules/index.md)", "What gaplint finds, why it hurts, a bad and a good example."),
         (
             f"[{len(incidents.ids())} incidents](docs/incidents/index.md)",
             "What happened to others, why, and what a manifest would have shown. "
             "[The graph](docs/incidents/graph.md) shows how causes, components, symptoms and rules hang together.",
         ),
+        (f"[A report](docs/{sample.PAGE})", "Of the bundled examples, as `--output html=FILE` writes it."),
         (
-            "[In a pipeline](docs/ci/README.md)",
-            "pre-commit, GitHub, GitLab, Jenkins, Buildkite, Argo CD and Flux.",
+            "[The arithmetic of a run](docs/plan.md)",
+            "Failures to expect, the best time between saves, restarts to allow.",
         ),
-        (
-            "[How it decides](docs/deciding.md)",
-            "Set, absent, unknown: why what is not seen is never called missing.",
-        ),
+        ("[In a pipeline](docs/ci/README.md)", "pre-commit, GitHub, GitLab, Jenkins, Buildkite, Argo CD and Flux."),
+        ("[How it decides](docs/deciding.md)", "Set, absent, unknown: what is not seen is never called missing."),
     ]
     items = "".join(f"- **{link}**\n\n    {text}\n\n" for link, text in cards)
     return f'\n<div class="grid cards" markdown>\n\n{items}</div>\n'

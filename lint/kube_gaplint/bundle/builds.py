@@ -109,7 +109,7 @@ class Kustomizations:
         for name in _ORDERED_NAMES:
             path = os.path.join(folder.path, name)
             if disk.is_file(path):
-                real = os.path.realpath(path)
+                real = disk.real(path)
                 shown = os.path.join(folder.shown, name) if folder.shown else name
                 return FileId(shown, path, folder.root, folder.given) if within(real, folder.root) else None
         return None

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from kube_gaplint import baseline
+from kube_gaplint import baseline, disk
 from kube_gaplint.baseline import Baseline, Scope
 from kube_gaplint.cli import console
 from kube_gaplint.cli.inputs import Inputs, lint
@@ -38,7 +38,7 @@ def write(request: Request, path: str, *, quiet: bool) -> int:
     Raises ClickException.
     """
     in_use, path = bool(path), path or BASELINE_NAME
-    there = os.path.lexists(path)
+    there = disk.exists(path)
     before = read(path) if there else baseline.at(path)
     report = lint(request)
     after = before.renewed(report.findings, Scope.of(request.paths, selected_codes(request), request.stdin_filename))

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 import click
 from msgspec.structs import replace
 
+from kube_gaplint import registry
+from kube_gaplint.__main__ import version
 from kube_gaplint.cli import console
 from kube_gaplint.cli.app import CONTEXT, EMPTY, FOUND
 from kube_gaplint.cli.inputs import Inputs, lint, read, understood, with_inputs
@@ -64,6 +66,12 @@ _EXIT_CODES = """\
 
 def _names(values: tuple[tuple[str, ...], ...]) -> tuple[str, ...]:
     return tuple(name for names in values for name in names)
+
+
+def _tell_version(context: click.Context, _option: click.Parameter, asked: bool) -> None:
+    if asked:
+        console.write_out(f"{version()}\n")
+        context.exit()
 
 
 @click.command(
@@ -222,6 +230,15 @@ def _names(values: tuple[tuple[str, ...], ...]) -> tuple[str, ...]:
     metavar="N",
     help="Processes to use; auto (default) chooses. The result is the same whatever the number.",
 )
+@click.option(
+    "-V",
+    "--version",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_tell_version,
+    help="Show the versions of gaplint and its rules, and exit.",
+)
 @with_inputs
 def command(
     inputs: Inputs,
@@ -251,7 +268,6 @@ def command(
 
     PATH is a file or a folder; without one it is the current folder, and `-` is standard input.
     """
-    del jobs  # one process, so far
     given = {
         "-": "-" in inputs.paths,
         "--select": bool(select),
@@ -271,6 +287,7 @@ def command(
     if changed:
         inputs, concerned = _around(inputs)
     config = inputs.config
+    formats = {format_, *(output.format for output in outputs)}
     selected = _rules_of(incidents_) if incidents_ else _names(select)
     least = Severity.parse(min_severity or ("info" if incidents_ else config.min_severity) or "warning")
     failing = fail_on or config.fail_on or "warning"
@@ -285,7 +302,12 @@ def command(
         severities=config.severities(),
         file_ignores=config.file_ignores(),
         today=date.today(),
+        # Edits need the nodes that were read, which stay with the process that read them.
+        jobs=1 if fix or diff or add_suppressions is not None or "sarif" in formats else jobs,
     )
+    if not quiet:
+        for said in (*filter(None, map(registry.outdated, (*_names(select), *_names(ignore)))), *config.hints):
+            console.hint(said)
     if write_baseline or baseline or config.baseline:
         from kube_gaplint.cli import accepting
 
@@ -424,8 +446,6 @@ def _incident(identifier: str) -> IncidentView | None:
 
 
 def _rule(code: str) -> Rule | None:
-    from kube_gaplint import registry
-
     try:
         return registry.load(code)
     except registry.UnknownSelector:

@@ -82,9 +82,8 @@ def hint(message: str) -> None:
 def _silence() -> None:
     """Send what is still buffered for standard output nowhere: its reader has gone."""
     try:
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, sys.stdout.fileno())
-        os.close(nowhere)
+        with Path(os.devnull).open("wb") as nowhere:
+            os.dup2(nowhere.fileno(), sys.stdout.fileno())
     except (OSError, ValueError, AttributeError):
         pass
 

@@ -86,7 +86,10 @@ def _found(topic: str) -> Incident | list[registry.RuleInfo]:
     if incident is not None:
         return incident
     try:
-        return [registry.info(code) for code in registry.resolve(topic)]
+        codes = registry.resolve(topic)
+        if not codes:
+            raise click.ClickException(f"{registry.outdated(topic)}.")
+        return [registry.info(code) for code in codes]
     except registry.UnknownSelector as problem:
         near = [*problem.suggestions, *incidents.near(topic)]
         raise unknown(registry.UnknownSelector(topic, near), "rule, family or incident") from problem

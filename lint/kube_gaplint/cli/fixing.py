@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -111,7 +110,7 @@ def lint_instead(request: Request, texts: Mapping[str, str]) -> Report:
         if request.stdin is not None and path == (request.stdin_filename or discover.STDIN):
             request = replace(request, stdin=encode_like(request.stdin, text))
         else:
-            real = os.path.realpath(path)
+            real = disk.real(path)
             instead[real] = encode_like(Path(real).read_bytes(), text)
     with disk.reading_instead(instead):
         return lint(request)

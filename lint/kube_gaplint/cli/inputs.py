@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import os
 import sys
 from collections.abc import Callable, Sequence
 from functools import cached_property
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from msgspec import Struct
 
+from kube_gaplint import disk
 from kube_gaplint.cli import console
 from kube_gaplint.cli.app import COMMANDS
 from kube_gaplint.cli.types import File, Grouped, did_you_mean
@@ -190,7 +190,7 @@ def understood(reading: Reading, choice: Choice | None = None) -> Shown:
 def wrong_paths(problem: Exception, paths: Sequence[str]) -> click.ClickException:
     """The error for a request that cannot be served; a missing path may be a misspelt command."""
     for path in paths:
-        if path != "-" and not os.path.lexists(path):
+        if path != "-" and not disk.exists(path):
             near = did_you_mean(path, COMMANDS)
             if near:
                 return click.ClickException(f"{problem}\nThere is no command {path!r} either.{near}")

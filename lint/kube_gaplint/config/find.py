@@ -1,4 +1,4 @@
-# ruff: noqa: PTH110, PTH112, PTH118, PTH120
+# ruff: noqa: PTH118, PTH120
 # Paths are strings here, as in discover.
 """Which configuration file a run reads: the closest one, up to the root of the repository."""
 
@@ -9,7 +9,8 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from kube_gaplint.discover import FileId, boundary_of, read_file, within
+from kube_gaplint import disk
+from kube_gaplint.discover import FileId, read_file, within
 
 YAML_NAMES = (".gaplint.yaml", ".gaplint.yml")
 PYPROJECT = "pyproject.toml"
@@ -39,9 +40,9 @@ def find(paths: Sequence[str]) -> ConfigFile | None:
     at the git top level; without git, at the current folder where that is further up, else where it began. In one
     folder `.gaplint.yaml` comes before `pyproject.toml`. Raises ConfigProblem.
     """
-    here = os.path.realpath(os.curdir)
+    here = disk.real(os.curdir)
     folder = _common_folder(paths, here)
-    last = boundary_of(folder) or (here if within(folder, here) else folder)
+    last = disk.boundary_of(folder) or (here if within(folder, here) else folder)
     while True:
         found = _in_folder(folder, last, here)
         if found is not None or folder == last or folder == os.path.dirname(folder):
@@ -51,16 +52,16 @@ def find(paths: Sequence[str]) -> ConfigFile | None:
 
 def in_folder(path: str) -> ConfigFile | None:
     """The configuration file that stands in a folder itself. Raises ConfigProblem."""
-    folder = os.path.realpath(path)
-    return _in_folder(folder, folder, os.path.realpath(os.curdir))
+    folder = disk.real(path)
+    return _in_folder(folder, folder, disk.real(os.curdir))
 
 
 def read(path: str) -> ConfigFile:
     """The configuration file that the user named. Raises ConfigProblem."""
-    real = os.path.realpath(path)
+    real = disk.real(path)
     data = read_file(FileId(path, real))
     if data is None:
-        reason = "no such file" if not os.path.exists(real) else "it cannot be read as a file"
+        reason = "no such file" if not disk.exists(real) else "it cannot be read as a file"
         raise ConfigProblem(f"{path}: {reason}")
     return ConfigFile(path, os.path.dirname(real), data)
 
@@ -68,8 +69,8 @@ def read(path: str) -> ConfigFile:
 def _common_folder(paths: Sequence[str], here: str) -> str:
     folders = []
     for path in paths:
-        real = here if path == "-" else os.path.realpath(path)
-        folders.append(real if os.path.isdir(real) else os.path.dirname(real))
+        real = here if path == "-" else disk.real(path)
+        folders.append(real if disk.is_folder(real) else os.path.dirname(real))
     try:
         return os.path.commonpath(folders) if folders else here
     except ValueError:  # several drives
@@ -79,7 +80,7 @@ def _common_folder(paths: Sequence[str], here: str) -> str:
 def _in_folder(folder: str, last: str, here: str) -> ConfigFile | None:
     for name in (*YAML_NAMES, PYPROJECT):
         path = os.path.join(folder, name)
-        if os.path.lexists(path):
+        if disk.exists(path):
             found = _file(path, last, here)
             if name != PYPROJECT or _TABLE in found.data:
                 return found
@@ -88,7 +89,7 @@ def _in_folder(folder: str, last: str, here: str) -> ConfigFile | None:
 
 def _file(path: str, root: str, here: str) -> ConfigFile:
     shown = os.path.relpath(path, here) if within(path, here) else path
-    real = os.path.realpath(path)
+    real = disk.real(path)
     if not within(real, root):
         raise ConfigProblem(f"{shown}: it is a symbolic link out of {root}, which is not followed")
     data = read_file(FileId(shown, real, root))

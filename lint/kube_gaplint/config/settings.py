@@ -43,6 +43,8 @@ class Config(Struct, frozen=True):
     kinds: tuple[UserKind, ...] = ()
     profile: Profile = field(default_factory=Profile)
     places: dict[str, str] = field(default_factory=dict)
+    hints: tuple[str, ...] = ()
+    """What is not in use any more, each with its place."""
 
     def severities(self) -> dict[str, Severity]:
         """The severities by code: a family gives way to a code or name."""
@@ -93,15 +95,22 @@ def parse(file: ConfigFile) -> Config:
         kinds=tuple(_kind(_entries(below)) for below in _elements(top.get("kinds"))),
         profile=_profile(_entries(top.get("profile"))),
         places=dict(_places(top)),
+        hints=tuple(f"{where}: {said}" for name, where in _named(value) if (said := registry.outdated(name))),
     )
 
 
-def _unknown_rules(value: Value) -> Iterator[str]:
+def _named(value: Value) -> Iterator[tuple[str, str]]:
+    """The names of rules in a configuration, with their places."""
     top = _entries(value)
-    lists = [*_entries(top.get("per-file-ignores")).values(), top.get("select"), top.get("ignore")]
-    named = [(_text(element), element.where) for one in lists for element in _elements(one)]
-    named += [(key, below.where) for key, below in _entries(top.get("severity")).items()]
-    for name, where in named:
+    for one in (*_entries(top.get("per-file-ignores")).values(), top.get("select"), top.get("ignore")):
+        for element in _elements(one):
+            yield _text(element), element.where
+    for key, below in _entries(top.get("severity")).items():
+        yield key, below.where
+
+
+def _unknown_rules(value: Value) -> Iterator[str]:
+    for name, where in _named(value):
         try:
             registry.resolve(name)
         except registry.UnknownSelector as unknown:

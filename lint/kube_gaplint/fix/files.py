@@ -12,7 +12,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from kube_gaplint import lazy_re
+from kube_gaplint import disk, lazy_re
 from kube_gaplint.findings import Finding
 from kube_gaplint.text.read import Unreadable, decode, encode_like
 from kube_gaplint.text.source import Source
@@ -53,7 +53,7 @@ def write(change: FileChange) -> None:
 
     Raises OSError where it cannot be written, and `Stale` where it has changed since it was read.
     """
-    path = Path(os.path.realpath(change.path))  # a link stays a link
+    path = Path(disk.real(change.path))  # a link stays a link
     data = path.read_bytes()
     try:
         current = decode(data)

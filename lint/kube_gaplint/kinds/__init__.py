@@ -18,6 +18,7 @@ from kube_gaplint.facts.misplaced import is_known
 from kube_gaplint.model.manifest import Manifest
 from kube_gaplint.model.profile import Profile
 from kube_gaplint.model.workload import Workload
+from kube_gaplint.share import ALL, SECTIONS, Share
 
 if TYPE_CHECKING:
     from kube_gaplint.bundle.bundle import Bundle
@@ -74,7 +75,7 @@ ADAPTERS: dict[tuple[str, str], str] = {
     ("training.kubedl.io", "ElasticDLJob"): "kubedl",
 }
 
-_POOLS = ("NodePool", "Provisioner")
+POOL_KINDS = ("NodePool", "Provisioner")
 """Kinds that are told of every workload that may run on them."""
 
 _RUNTIMES = frozenset({"TrainingRuntime", "ClusterTrainingRuntime"})
@@ -84,13 +85,20 @@ _NOT_SEARCHED = frozenset({"", "apps", "batch"})
 
 
 class Model(Struct):
-    """All views of one run, in the order of the bundle; workloads among them also by themselves."""
+    """All views of one run that are to be judged, in the order of the bundle; workloads among them also by themselves.
 
-    views: list[object] = field(default_factory=list)
+    They come in `SECTIONS`: of objects, of files, of scripts inside of workloads, and objects as they are written.
+    """
+
+    sections: tuple[list[object], ...] = field(default_factory=lambda: tuple([] for _ in range(SECTIONS)))
     workloads: list[Workload] = field(default_factory=list)
 
-    def add(self, view: object) -> None:
-        self.views.append(view)
+    @property
+    def views(self) -> list[object]:
+        return [view for section in self.sections for view in section]
+
+    def add(self, view: object, section: int) -> None:
+        self.sections[section].append(view)
         if isinstance(view, Workload):
             self.workloads.append(view)
 
@@ -100,55 +108,81 @@ def build(
     profile: Profile,
     user_kinds: Sequence[UserKind] = (),
     wanted: Callable[[KubeObject | None], bool] | None = None,
+    share: Share = ALL,
 ) -> Model:
     """The typed views over everything in a bundle. `user_kinds` are kinds from the configuration.
 
-    `wanted`: the objects that are to be understood, and for None whether batch scripts are.
+    `wanted`: the objects that are to be understood, and for None whether batch scripts are. `share`: the part that is
+    to be judged; the model holds no view of the rest, but what the rest says of this part is known.
     """
     from kube_gaplint.kinds.finish import finish
     from kube_gaplint.kinds.node_table import file_views, inner_batches, is_gpu_pod, link
     from kube_gaplint.kinds.surroundings import Around
 
     model = Model()
-    if any(bundle.by_kind(None, kind) for kind in _POOLS):
+    with_pools = has_pools(bundle)
+    if with_pools:
         wanted = None
     around = Around(bundle, profile)
     shown = {(one.group, one.kind): one for one in user_kinds}
     objects: list[KubeObject] = []
+    elsewhere: list[object] = []  # views that others judge, and that those of this share may have to do with
+    gpus_seen = False
 
-    def chosen() -> Iterator[KubeObject]:
+    def chosen() -> Iterator[tuple[KubeObject, bool]]:
+        """The objects that are to be understood, each with whether it is to be judged."""
         # That there are GPU workloads at all is evidence, too: all is understood up to the first one.
-        needed, looked_at = wanted is not None, 0
-        for item in bundle.objects:
-            while needed and looked_at < len(model.workloads):
-                needed = not is_gpu_pod(model.workloads[looked_at])
-                looked_at += 1
-            if wanted is None or needed or wanted(item):
+        own = share.bounds(len(bundle.objects))
+        for number, item in enumerate(bundle.objects):
+            needed = not gpus_seen
+            is_pool = item.kind in POOL_KINDS
+            if wanted is not None and not (needed or wanted(item)):
+                continue
+            if share.first if is_pool else number in own:
                 objects.append(item)
-                yield item
+                yield item, True
+            elif is_pool or needed or (share.first and with_pools):
+                yield item, False
 
-    of_objects = ((view, item) for item in chosen() for view in views_of(item, bundle, profile, shown))
-    of_files = ((view, None) for view in file_views(bundle, profile, scripts=wanted is None or wanted(None)))
-    of_scripts = ((view, None) for view in inner_batches(model.workloads, bundle, profile))
     run_by: dict[int, list[Workload]] = {}
-    for view, item in chain(of_objects, of_files, of_scripts):
+
+    def judge(view: object, item: KubeObject | None, section: int) -> None:
         progress.tell("understanding workloads", len(model.workloads))
-        if isinstance(view, Workload):
-            finish(view, profile)
-            view.surroundings = around.of(view, item)
-            run_by.setdefault(id(item), []).append(view)
-        model.add(view)
-        if isinstance(view, Workload):
-            if view.batch is not None:
-                model.add(view.batch)
-            for process in view.processes:
-                model.add(process)
+        if not isinstance(view, Workload):
+            model.add(view, section)
+            return
+        finish(view, profile)
+        view.surroundings = around.of(view, item)
+        run_by.setdefault(id(item), []).append(view)
+        model.add(view, section)
+        if view.batch is not None:
+            model.add(view.batch, section)
+        for process in view.processes:
+            model.add(process, section)
+
+    for item, judged in chosen():
+        for view in views_of(item, bundle, profile, shown):
+            gpus_seen = gpus_seen or (isinstance(view, Workload) and is_gpu_pod(view))
+            if judged:
+                judge(view, item, 0)
+            else:
+                elsewhere.append(view)
+    for view in file_views(bundle, profile, scripts=wanted is None or wanted(None), share=share):
+        judge(view, None, 1)
+    for view in inner_batches(model.workloads, bundle, profile):
+        judge(view, None, 2)
     for item in objects:
         manifest = _manifest(item, run_by.get(id(item), []), bundle, profile)
         if manifest is not None:
-            model.add(manifest)
-    link(model.views)
+            model.add(manifest, 3)
+    # In the order of the objects, as far as it counts: what is judged elsewhere comes before this share, or after it.
+    link(chain(model.views, elsewhere) if share.first else chain(elsewhere, model.views))
     return model
+
+
+def has_pools(bundle: Bundle) -> bool:
+    """Whether there are kinds of node pools that are told of all workloads that may run on them."""
+    return any(bundle.by_kind(None, kind) for kind in POOL_KINDS)
 
 
 def _manifest(item: KubeObject, workloads: list[Workload], bundle: Bundle, profile: Profile) -> Manifest | None:

@@ -12,6 +12,7 @@ from kube_gaplint.model.nodes import POOL_LABEL, CarriesGpus, HostAgent, NodeDae
 from kube_gaplint.model.profile import Profile
 from kube_gaplint.model.setting import Absent, Set
 from kube_gaplint.model.workload import Workload
+from kube_gaplint.share import ALL, Share
 
 if TYPE_CHECKING:
     from kube_gaplint.bundle.bundle import Bundle, ScriptFile
@@ -128,27 +129,27 @@ def known(item: KubeObject) -> bool:
     return key in NODE_ADAPTERS or key in SILENT
 
 
-def file_views(bundle: Bundle, profile: Profile, *, scripts: bool = True) -> Iterator[object]:
+def file_views(bundle: Bundle, profile: Profile, *, scripts: bool = True, share: Share = ALL) -> Iterator[object]:
     """Batch scripts and slurm.conf that are files, Helm values, cloud-config and other documents without an object.
 
-    `scripts`: whether files of batch scripts are wanted.
+    `scripts`: whether files of batch scripts are wanted. The first share has everything but batch scripts.
     """
-    if bundle.slurm_confs:
+    if bundle.slurm_confs and share.first:
         from kube_gaplint.kinds import slurm_conf
 
         for script in bundle.slurm_confs:
             conf = slurm_conf.of_file(script)
             if conf is not None:
                 yield conf
-    yield from _batch_views(bundle, profile, bundle.scripts if scripts else [])
-    if bundle.others:
+    yield from _batch_views(bundle, profile, bundle.scripts if scripts else [], share)
+    if bundle.others and share.first:
         from kube_gaplint.kinds import values
 
         for document in bundle.others:
             yield from values.adapt_document(document, bundle, profile)
 
 
-def _batch_views(bundle: Bundle, profile: Profile, files: Iterable[ScriptFile]) -> Iterator[Workload]:
+def _batch_views(bundle: Bundle, profile: Profile, files: Iterable[ScriptFile], share: Share) -> Iterator[Workload]:
     """Batch scripts in files and in ConfigMaps. Every slurm.conf of the paths is read once for all of them."""
     maps = bundle.by_kind("", "ConfigMap")
     if not files and not maps:
@@ -160,7 +161,7 @@ def _batch_views(bundle: Bundle, profile: Profile, files: Iterable[ScriptFile]) 
         scripts.extend(batch.in_config_map(item, bundle, profile))
     if scripts:
         confs = batch.all_confs(bundle, profile)
-        for script in scripts:
+        for script in share.of(scripts):
             workload = batch.adapt_script(script, bundle, profile, confs)
             if workload.batch is None or workload.batch.directives:  # else a script that only submits others
                 yield workload

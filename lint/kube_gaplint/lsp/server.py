@@ -5,14 +5,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import os
 
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 from pygls.lsp.server import LanguageServer
 from pygls.uris import from_fs_path, to_fs_path
 
-from kube_gaplint import __version__
+from kube_gaplint import __version__, disk
 from kube_gaplint.findings import Finding
 from kube_gaplint.lsp import convert
 from kube_gaplint.lsp.session import PROBLEMS, Session
@@ -87,7 +86,7 @@ class Server(LanguageServer):
 
     def uri_of(self, path: str) -> str:
         """What the editor calls a file: the name that it gave to the document, or one made from the real path."""
-        real = os.path.realpath(path)
+        real = disk.real(path)
         return self._uris.get(real) or from_fs_path(real) or ""
 
     def tell(self, message: str) -> None:
@@ -200,7 +199,7 @@ def _actions(ls: Server, uri: str, finding: Finding) -> list[types.CodeAction]:
 def _path(uri: str) -> str:
     """The real path of a document; empty for one that is no file."""
     path = to_fs_path(uri) if uri.startswith("file:") else None
-    return os.path.realpath(path) if path else ""
+    return disk.real(path) if path else ""
 
 
 def _covers(kind: str, other: str) -> bool:

@@ -42,7 +42,7 @@ class Session(Struct):
                 request = replace(self._request(paths), changed=Given.of(paths))
                 for finding in engine.lint(request).findings:
                     if finding.suppressed is None:
-                        found.setdefault(os.path.realpath(finding.place.source.path), []).append(finding)
+                        found.setdefault(disk.real(finding.place.source.path), []).append(finding)
         return found
 
     def edit(self, finding: Finding, *, suppress: bool) -> dict[str, tuple[str, str]]:
@@ -51,7 +51,7 @@ class Session(Struct):
         whole = replace(request, select=(), min_severity=min(Severity), baseline=None)
 
         def findings(texts: Mapping[str, str]) -> list[Finding]:
-            with self._overlay({os.path.realpath(path): text for path, text in texts.items()}):
+            with self._overlay({disk.real(path): text for path, text in texts.items()}):
                 report: Report = engine.lint(whole)
             return report.findings
 
@@ -60,7 +60,7 @@ class Session(Struct):
             changes = fix.add_suppressions(wanted, findings, REASON).changes
         else:
             changes = fix.repair(wanted, findings, unsafe=True, codes=engine.selected_codes(request)).changes
-        return {os.path.realpath(change.path): (change.source.text, change.new_text) for change in changes}
+        return {disk.real(change.path): (change.source.text, change.new_text) for change in changes}
 
     def _overlay(self, further: Mapping[str, str]) -> AbstractContextManager[None]:
         texts = {**self.texts, **further}

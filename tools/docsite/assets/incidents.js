@@ -69,6 +69,9 @@
     narrow();
     form.q.focus();
   });
+  if (matchMedia("(max-width: 48rem)").matches) {  // a small screen shows incidents first
+    for (const facet of form.querySelectorAll("details")) facet.open = false;
+  }
   fromAddress();
   narrow();
 })();

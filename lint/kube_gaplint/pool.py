@@ -1,0 +1,98 @@
+"""Work in several processes over what this one has read.
+
+The processes are forks: they see everything that was parsed without a copy, and hand back findings. A text that both
+sides have is handed over as a number, and YAML nodes (which only fixes need) are left behind.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import pickle
+import signal
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from kube_gaplint import progress
+from kube_gaplint.text.nodes import Node
+from kube_gaplint.text.source import Source
+
+LEAST = 400
+"""Objects and scripts from which on a second process pays for its start (measured: some 60 ms)."""
+MOST = 8
+"""Processes that `auto` uses at most: reading the files and putting findings in order stay with one."""
+
+_work: Callable[[int], bytes] | None = None
+
+
+def jobs_for(wanted: int, things: int) -> int:
+    """How many processes to use for so many objects and scripts; 0 wanted means to choose."""
+    if not hasattr(os, "fork") or things < LEAST:
+        return 1
+    return wanted or min(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1, MOST)
+
+
+def forked(work: Callable[[int], bytes], number: int) -> list[bytes] | None:
+    """`work(0)` to `work(number - 1)`, each in a process of its own; None where the system gives no processes or ends
+    one. What `work` raises is raised here."""
+    global _work  # noqa: PLW0603 - how a fork is told what to do: work itself cannot be pickled
+    from concurrent.futures import ProcessPoolExecutor
+    from concurrent.futures.process import BrokenProcessPool
+    from multiprocessing import get_context
+
+    _work = work
+    try:
+        with ProcessPoolExecutor(number, get_context("fork"), _begin) as pool:
+            try:
+                return list(pool.map(_run, range(number)))
+            except BaseException:
+                for process in (pool._processes or {}).values():
+                    process.terminate()  # nobody waits for the others any more
+                raise
+    except (BrokenProcessPool, OSError, ImportError):
+        return None
+    finally:
+        _work = None
+
+
+def _begin() -> None:
+    """An interrupt ends the first process, which ends the others."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def _run(number: int) -> bytes:
+    assert _work is not None
+    with progress.heard_by(None):
+        return _work(number)
+
+
+class _Writer(pickle.Pickler):
+    def __init__(self, file: io.BytesIO, numbers: dict[int, int]) -> None:
+        super().__init__(file, pickle.HIGHEST_PROTOCOL)
+        self._numbers = numbers
+
+    def persistent_id(self, thing: Any) -> int | None:
+        if isinstance(thing, Source):
+            return self._numbers.get(id(thing))
+        return -1 if isinstance(thing, Node) else None
+
+
+class _Reader(pickle.Unpickler):
+    def __init__(self, file: io.BytesIO, sources: Sequence[Source]) -> None:
+        super().__init__(file)
+        self._sources = sources
+
+    def persistent_load(self, number: Any) -> Source | None:
+        return None if number < 0 else self._sources[number]
+
+
+def packed(thing: object, sources: Sequence[Source]) -> bytes:
+    """A thing as bytes for a process that has the same sources."""
+    file = io.BytesIO()
+    _Writer(file, {id(source): number for number, source in enumerate(sources)}).dump(thing)
+    return file.getvalue()
+
+
+def unpacked(data: bytes, sources: Sequence[Source]) -> Any:
+    """What `packed` gave in a fork of this process; never for bytes from elsewhere."""
+    return _Reader(io.BytesIO(data), sources).load()

@@ -1,0 +1,108 @@
+"""Several processes: the same bytes whatever their number, and one process where the others end."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fixture_files import ROOT
+from kube_gaplint import engine, pool
+from kube_gaplint.engine import Request, lint
+from kube_gaplint.findings import Severity
+from kube_gaplint.report import render
+from kube_gaplint.report.options import RenderOptions
+from kube_gaplint.share import Share, shares
+from kube_gaplint.text.compose import compose
+from kube_gaplint.text.source import Place, Source, Span
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
+
+FAMILIES = sorted({path.name.rstrip("0123456789") for path in ROOT.glob("[A-Z]*[0-9]")})
+
+
+@given(st.integers(2, 9), st.integers(0, 500), st.booleans())
+def test_shares_hold_everything_once(number: int, count: int, all_seen: bool) -> None:
+    split = shares(number, all_seen_by_first=all_seen)
+    assert [index for share in split for index in share.bounds(count)] == list(range(count))
+    assert [share.first for share in split] == [True] + [False] * (number - 1)
+
+
+def test_one_share_is_the_whole() -> None:
+    assert Share().whole
+    assert list(Share().bounds(7)) == list(range(7))
+
+
+def report_of(paths: tuple[str, ...], jobs: int) -> tuple[str, ...]:
+    report = lint(Request(paths=paths, min_severity=Severity.INFO, jobs=jobs))
+    return tuple(render(name, report, RenderOptions(min_severity=Severity.INFO)) for name in ("json", "full"))
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_the_number_of_processes_changes_nothing(family: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fixtures of a family in one run, with the node pools of others beside them."""
+    monkeypatch.setattr(pool, "LEAST", 1)
+    monkeypatch.chdir(ROOT)
+    folders = [*ROOT.glob(f"{family}[0-9]*"), ROOT / "NODE003", ROOT / "EVICT003"]
+    paths = tuple(sorted({str(path.relative_to(ROOT)) for path in folders}))
+    alone = report_of(paths, 1)
+    assert report_of(paths, 2) == alone
+    assert report_of(paths, 3) == alone
+
+
+def test_processes_are_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pool, "LEAST", 1)
+    used: list[int] = []
+    forked = pool.forked
+    monkeypatch.setattr(pool, "forked", lambda work, number: used.append(number) or forked(work, number))
+    report_of((str(ROOT / "demo"),), 2)
+    assert used == [2]
+
+
+def test_a_process_that_ends_leaves_the_work_to_this_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The system may kill a process, for want of memory say."""
+    monkeypatch.setattr(pool, "LEAST", 1)
+    alone = report_of((str(ROOT / "demo"),), 1)
+    here = os.getpid()
+    part = engine._part
+
+    def dies_elsewhere(*arguments: object) -> object:
+        if os.getpid() != here:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return part(*arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(engine, "_part", dies_elsewhere)
+    assert report_of((str(ROOT / "demo"),), 2) == alone
+
+
+def test_what_goes_wrong_in_a_process_is_raised_here() -> None:
+    def fails(number: int) -> bytes:
+        raise LookupError(f"number {number}")
+
+    with pytest.raises(LookupError, match="number 0"):
+        pool.forked(fails, 2)
+
+
+def test_a_text_that_both_sides_have_is_not_copied_and_nodes_stay(tmp_path: Path) -> None:
+    source = Source(str(tmp_path / "a.yaml"), "a: 1\n" * 1000)
+    root = compose(source).documents[0].root
+    place = Place(source, Span(0, 4))
+    data = pool.packed((place, root), [source])
+    assert len(data) < 500
+    back, node = pool.unpacked(data, [source])
+    assert back == place
+    assert back.source is source
+    assert node is None
+
+
+@pytest.mark.parametrize(("wanted", "things", "expected"), [(2, pool.LEAST - 1, 1), (2, pool.LEAST, 2), (5, 10_000, 5)])
+def test_few_things_are_judged_by_one_process(wanted: int, things: int, expected: int) -> None:
+    assert pool.jobs_for(wanted, things) == expected
+
+
+def test_auto_stays_below_a_bound() -> None:
+    assert 1 <= pool.jobs_for(0, 10_000) <= pool.MOST
