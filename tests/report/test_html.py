@@ -118,7 +118,7 @@ def test_a_clean_run() -> None:
 def test_workloads_are_drawn(tmp_path: Path) -> None:
     shown = understood(tmp_path, "job.yaml", PYTORCH_JOB)
     read = page(Report(), RenderOptions(understood=lambda: Understood(shown, {})))
-    assert "h2 Nothing found in 1 more workload" in read.outline()
+    assert "h2 1 workload without a finding that counts" in read.outline()
     table = read.all("table")[0]
     rows = [[said(cell) for cell in row if cell.tag in ("th", "td")] for row in table.iter("tr")]
     assert rows[0] == ["Layer", "starts again", "on failure", "on eviction", "on node loss", "how often"]
@@ -126,6 +126,28 @@ def test_workloads_are_drawn(tmp_path: Path) -> None:
     assert [row[0] for row in rows[1:]] == [layer.owner for layer in layers]
     assert [row[2] for row in rows[1:]] == ["yes" if "failure" in layer.on else "no" for layer in layers]
     assert "hf_abcdef" not in read.source
+
+
+def test_what_is_no_training_is_listed_and_not_drawn(tmp_path: Path) -> None:
+    serving = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec: {template: {spec: {containers: "
+    shown = understood(tmp_path, "web.yaml", f"{serving}[{{name: c, image: nginx}}]}}}}}}\n")
+    read = page(Report(), RenderOptions(understood=lambda: Understood(shown, {})))
+    assert "1 workload that is no training Deployment web" in read.text
+    assert read.all("table") == []
+
+
+def test_the_index_leads_to_objects_and_rules() -> None:
+    report = sample_report()
+    source = report.findings[0].place.source
+    report.findings += [finding(origin(source, "replicas: 16"), fingerprint=f"{number:016x}") for number in range(13)]
+    (nav,) = page(report).all("nav")
+    objects, rules = nav.iter("details")
+    assert said(objects).startswith("3 objects with findings")
+    assert [said(item) for item in rules.iter("li")] == [
+        "NCCL001 async-error-handling 14 errors",
+        "CKPT003 checkpoint-interval-long 1 warning",
+    ]
+    assert [item.attrib["href"] for item in rules.iter("a")] == ["#finding-1", "#finding-2"]
 
 
 def test_findings_stand_with_their_workload(tmp_path: Path) -> None:

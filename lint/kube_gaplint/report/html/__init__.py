@@ -8,17 +8,18 @@ from __future__ import annotations
 
 import base64
 import hashlib
+from collections.abc import Mapping
 from functools import cache
 from importlib import resources
 
 from kube_gaplint import __version__
-from kube_gaplint.findings import Report, Severity
+from kube_gaplint.findings import Finding, Report, Severity
 from kube_gaplint.report.html import incidents, objects
-from kube_gaplint.report.html.markup import Html, name, table, tag
+from kube_gaplint.report.html.markup import Html, folded, name, table, tag
 from kube_gaplint.report.options import RenderOptions
 from kube_gaplint.report.plan.svg import STYLE
 from kube_gaplint.report.snippet import location
-from kube_gaplint.report.words import SEVERITIES, closing_lines, severity_noun, verdict
+from kube_gaplint.report.words import SEVERITIES, closing_lines, count, severities_of, severity_noun, verdict
 
 
 def render(report: Report, options: RenderOptions) -> str:
@@ -38,7 +39,7 @@ def render(report: Report, options: RenderOptions) -> str:
         _let_be(report),
         _besides(report, options),
     ]
-    body = tag("body", _header(report, groups), tag("main", main), _footer())
+    body = tag("body", _header(report, groups, anchors), tag("main", main), _footer())
     return f"<!DOCTYPE html>\n{tag('html', _head(report), body, lang='en')}"
 
 
@@ -65,7 +66,7 @@ def _head(report: Report) -> Html:
     )
 
 
-def _header(report: Report, groups: list[objects.Group]) -> Html:
+def _header(report: Report, groups: list[objects.Group], anchors: Mapping[int, str]) -> Html:
     counts = [
         (report.count(severity), severity_noun(severity), f"tile {severity}")
         for severity in SEVERITIES
@@ -80,13 +81,38 @@ def _header(report: Report, groups: list[objects.Group]) -> Html:
         tag("li", tag("a", name(group.title), href=f"#object-{at}"), " ", objects.badge(group))
         for at, group in enumerate(groups, 1)
     ]
+    rules = _by_rule(report, anchors)
+    index = [
+        folded(count(len(links), "object with findings", "objects with findings"), links),
+        folded(count(len(rules), "rule"), rules),
+    ]
     return tag(
         "header",
         tag("p", "gaplint", class_="brand"),
         tag("h1", verdict(report)),
         tag("ul", tiles, class_="tiles"),
-        tag("nav", tag("ul", links), aria_label="Objects with findings") if len(links) > 1 else None,
+        tag("nav", index, aria_label="Findings by object and by rule") if len(links) > 1 else None,
     )
+
+
+def _by_rule(report: Report, anchors: Mapping[int, str]) -> list[Html]:
+    """The rules that found something, the worst and the most frequent first, each with its first finding."""
+    by_code: dict[str, list[Finding]] = {}
+    for finding in report.findings:
+        if finding.suppressed is None:
+            by_code.setdefault(finding.code, []).append(finding)
+    ordered = sorted(by_code.values(), key=lambda found: (-max(one.severity for one in found), -len(found)))
+    return [
+        tag(
+            "li",
+            tag("a", found[0].code, href=f"#{anchors[id(found[0])]}"),
+            " ",
+            tag("span", found[0].name, class_="name"),
+            " ",
+            tag("span", severities_of(found), class_=f"badge {max(one.severity for one in found)}"),
+        )
+        for found in ordered
+    ]
 
 
 def _let_be(report: Report) -> Html | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from html import escape
 from typing import TypeAlias
 
@@ -95,6 +95,16 @@ def table(title: str, heads: Iterable[str], rows: Content) -> Html:
     """A table with a row of headings."""
     head = tag("tr", [tag("th", text, scope="col") for text in heads])
     return scrolling(title, tag("table", head, rows, class_="grid"))
+
+
+_FEW = 12
+
+
+def folded(title: str, items: Sequence[Html]) -> Html | None:
+    """A list under its title, shut where it is long; None where it is empty."""
+    if not items:
+        return None
+    return tag("details", tag("summary", title), tag("ul", items), class_="list", open=len(items) <= _FEW)
 
 
 def facts(rows: Iterable[tuple[str, Content]]) -> Html | None:

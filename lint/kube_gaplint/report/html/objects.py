@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from kube_gaplint.findings import Finding, Severity
 from kube_gaplint.report.html import arithmetic, incidents, understood
-from kube_gaplint.report.html.markup import Content, Html, facts, name, place, prose, tag
+from kube_gaplint.report.html.markup import Content, Html, facts, folded, name, place, prose, tag
 from kube_gaplint.report.html.source import frames
 from kube_gaplint.report.options import IncidentView
 from kube_gaplint.report.snippet import location
@@ -71,7 +71,7 @@ def section(
         "section",
         tag("h2", name(group.title), " ", badge(group)),
         place(location(group.place)) if group.title != group.place.source.path else None,
-        _drawn(group.workload, plans) if group.workload is not None else None,
+        None if group.workload is None else [*_drawn(group.workload, plans), understood.whole(group.workload)],
         [_finding(finding, anchors[id(finding)], told) for finding in group.findings],
         id=anchor,
         class_="card",
@@ -82,16 +82,25 @@ def quiet(workloads: list[Workload], plans: Mapping[Location, Plan]) -> Html | N
     """Workloads in which nothing was found: that they were judged is worth knowing, and how far they were seen."""
     if not workloads:
         return None
-    title = tag("h2", "Nothing found in ", count(len(workloads), "more workload"))
-    return tag("section", title, [_quiet(workload, plans) for workload in workloads], class_="card")
+    training = [workload for workload in workloads if workload.purpose == "training"]
+    others = [workload for workload in workloads if workload.purpose != "training"]
+    return tag(
+        "section",
+        tag("h2", f"{count(len(workloads), 'workload')} without a finding that counts"),
+        [tag("details", tag("summary", _title(one)), _drawn(one, plans), class_="workload") for one in training],
+        folded(
+            count(len(others), "workload that is no training", "workloads that are no training"),
+            [tag("li", _title(one)) for one in others],
+        ),
+        class_="card",
+    )
 
 
-def _quiet(workload: Workload, plans: Mapping[Location, Plan]) -> Html:
+def _title(workload: Workload) -> list[Content]:
     owner, at = workload.object, workload.location
     named = f"{owner.namespace}/{owner.name}" if owner.namespace else owner.name
     where = tag("small", name(f"{at.file}:{at.line}"), f", {workload.purpose}")
-    summary = tag("summary", name(f"{owner.kind} {named}".rstrip()), " ", where)
-    return tag("details", summary, _drawn(workload, plans), class_="workload")
+    return [name(f"{owner.kind} {named}".rstrip()), " ", where]
 
 
 def _drawn(workload: Workload, plans: Mapping[Location, Plan]) -> list[Html | None]:
@@ -100,7 +109,6 @@ def _drawn(workload: Workload, plans: Mapping[Location, Plan]) -> list[Html | No
         understood.facts(workload),
         understood.restarts(workload),
         None if plan is None else arithmetic.drawn(plan),
-        understood.whole(workload),
     ]
 
 
