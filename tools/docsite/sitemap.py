@@ -77,8 +77,8 @@ def navigation() -> list[object]:
         {"Incidents": library.navigation()},
         {
             "About": [
-                "deciding.md", "not-visible.md", "accuracy.md", "comparison.md", "comparison-rules.md", "stability.md",
-                "changelog.md", "contributing.md",
+                "deciding.md", "not-visible.md", "limits.md", "accuracy.md", "comparison.md", "comparison-rules.md",
+                "stability.md", "changelog.md", "contributing.md",
             ]
         },
     ]  # fmt: skip
