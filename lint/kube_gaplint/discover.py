@@ -187,7 +187,7 @@ def within(path: str, folder: str) -> bool:
 # Bytes
 
 
-_KIND = lazy_re.compile(rb"""\s*:[ \t]*["']?([A-Za-z][A-Za-z0-9]*)["']?[ \t]*(?:[\r\n,}#]|\Z)""")
+_KIND = lazy_re.compile(r"""\s*:[ \t]*["']?([A-Za-z][A-Za-z0-9]*)["']?[ \t]*(?:[\r\n,}#]|\Z)""", re.ASCII)
 _NAME = lazy_re.compile(rb"""(?<![\w./-])name["']?[ \t]*:[ \t]*["']?([A-Za-z0-9][A-Za-z0-9._-]*)""")
 _TOP_LEVEL = lazy_re.compile(rb"\n(?=[^ \t\r\n#])")
 
@@ -197,15 +197,14 @@ def interest_of(data: bytes, *, json: bool = False, kinds: frozenset[str] = froz
 
     `kinds` are kinds that are judged besides those of the table.
     """
-    if data.find(b"\0", 0, _HEAD) >= 0:
-        data = data.replace(b"\0", b"")  # UTF-16 and UTF-32: good enough for ASCII words
-    if facts.CLOUDFORMATION in data and _holds(data, facts.CLOUDFORMATION_TYPES):
+    text = _text(data)
+    if facts.CLOUDFORMATION in text and _holds(text, facts.CLOUDFORMATION_TYPES):
         return "judged"
-    if b"apiVersion" not in data or b"kind" not in data:
-        return "judged" if not json and _holds(data.lower(), facts.FREE_WORDS) else None
+    if "apiVersion" not in text or "kind" not in text:
+        return "judged" if not json and _holds(text.lower(), facts.FREE_WORDS) else None
     found: Interest | None = None
     open_kinds = 0
-    for kind in _kinds(data):
+    for kind in _kinds(text):
         if kind in facts.JUDGED_KINDS or kind in kinds:
             return "judged"
         if kind in facts.EVIDENCE_KINDS:
@@ -218,37 +217,47 @@ def interest_of(data: bytes, *, json: bool = False, kinds: frozenset[str] = froz
     if not open_kinds:
         return found
     if open_kinds & 2:
-        return "judged" if speaks_of_training(data) else found
-    return "judged" if _holds(data.lower(), facts.CONFIGURATION_WORDS) else found
+        return "judged" if _speaks_of_training(text.lower()) else found
+    return "judged" if _holds(text.lower(), facts.CONFIGURATION_WORDS) else found
 
 
 def speaks_of_training(data: bytes) -> bool:
     """Whether the bytes hold a word of training jobs or of the nodes under them, in letters of any case."""
-    lower = data.lower()
+    return _speaks_of_training(data.decode("latin-1").lower())
+
+
+def _speaks_of_training(lower: str) -> bool:
     # Not the train in topologySpreadConstraints.
-    return lower.count(b"train") > lower.count(b"strain") or _holds(lower, facts.TRAINING_WORDS)
+    return lower.count("train") > lower.count("strain") or _holds(lower, facts.TRAINING_WORDS)
 
 
-def _holds(data: bytes, words: Iterable[bytes]) -> bool:
-    return True in map(data.__contains__, words)  # no generator: this runs for every file and every word
+def _text(data: bytes) -> str:
+    """Text to look for ASCII words in, whatever the encoding. A look into a `str` costs half of one into `bytes`."""
+    if data.find(b"\0", 0, _HEAD) >= 0:
+        data = data.replace(b"\0", b"")  # UTF-16 and UTF-32
+    return data.decode("latin-1")
 
 
-def _kinds(data: bytes) -> Iterable[str]:
-    """The values of all `kind` keys in the bytes."""
-    at = data.find(b"kind")
+def _holds(text: str, words: Iterable[str]) -> bool:
+    return True in map(text.__contains__, words)  # no generator: this runs for every file and every word
+
+
+def _kinds(text: str) -> Iterable[str]:
+    """The values of all `kind` keys in a text."""
+    at = text.find("kind")
     while at >= 0:
         after = at + 4
-        if data[after : after + 1] in (b'"', b"'"):
+        if text[after : after + 1] in ('"', "'"):
             after += 1
-        match = _KIND.match(data, after)
+        match = _KIND.match(text, after)
         if match is not None:
-            yield match[1].decode("ascii")
-        at = data.find(b"kind", after)
+            yield match[1]
+        at = text.find("kind", after)
 
 
 def kinds_in(data: bytes) -> frozenset[str]:
     """The values of all `kind` keys in the bytes, also of those that are no objects of their own."""
-    return frozenset(_kinds(data.replace(b"\0", b"")))
+    return frozenset(_kinds(data.replace(b"\0", b"").decode("latin-1")))
 
 
 def names_in(data: bytes) -> frozenset[str]:
@@ -286,6 +295,16 @@ def _is_binary(data: bytes) -> bool:
 # Names
 
 
+_FORMS = {
+    **dict.fromkeys(facts.CLOUDFORMATION_ENDINGS, "cloudformation"),
+    **dict.fromkeys(facts.SHELL_ENDINGS, "shell"),
+    **dict.fromkeys(facts.SCRIPT_ENDINGS, "script"),
+    **dict.fromkeys(facts.YAML_ENDINGS, "yaml"),
+    ".json": "json",
+}
+"""What a file is by its ending alone."""
+
+
 def _form_of(name: str) -> str:
     """What a file is by its name: a form, or a reason to look into it, or empty."""
     if name in facts.KUSTOMIZATION_NAMES:
@@ -296,17 +315,10 @@ def _form_of(name: str) -> str:
     if not dot or not stem:
         return "" if name.startswith(".") else "bare"
     ending = "." + ending.lower()
-    if ending in facts.YAML_ENDINGS:
-        return "yaml"
-    if ending == ".json":
-        return "json"
-    if ending in facts.SCRIPT_ENDINGS:
-        return "script"
-    if ending in facts.SHELL_ENDINGS:
-        return "shell"
+    form = _FORMS.get(ending, "")
     if ending in facts.TEMPLATE_ENDINGS and stem.lower().endswith((".yaml", ".yml", ".sbatch", ".slurm", ".sh")):
         return "template"
-    return "cloudformation" if ending in facts.CLOUDFORMATION_ENDINGS else ""
+    return form
 
 
 # Git-ignore files
@@ -408,6 +420,13 @@ class _Folder(Struct):
     given: str
     rules: tuple[_Ignore, ...]
     chart: str | None = None
+    prefix: str = ""
+    """What comes before a name in its path."""
+    shown_prefix: str = ""
+
+    def __post_init__(self) -> None:
+        self.prefix = _join(self.path, "")
+        self.shown_prefix = _join(self.shown, "") if self.shown else ""
 
 
 class _Walk:
@@ -588,18 +607,20 @@ class _Walk:
 
     def _file(self, folder: _Folder, name: str, real: str = "") -> None:
         self.found.files += 1
-        path = real or _join(folder.path, name)
-        reason = self._ignored(folder, _join(folder.path, name), name, is_folder=False)
-        if reason:
-            self.found.skip(reason)
-            return
+        path = folder.prefix + name
+        if folder.rules or self.excluded:
+            reason = self._ignored(folder, path, name, is_folder=False)
+            if reason:
+                self.found.skip(reason)
+                return
+        path = real or path
         form = "" if name in facts.OWN_NAMES else _form_of(name)
         if not form:
             self.found.skip(OTHER)
             return
         if path in self.seen:
             return
-        shown = _shown(folder, name)
+        shown = folder.shown_prefix + name
         try:
             if form == "bare" and not _bare_script(disk.head(path, _HEAD)):
                 self.found.skip(OTHER)
@@ -654,7 +675,7 @@ class _Walk:
         if form == "template":
             self.found.skip(TEMPLATE)
             return
-        if form == "cloudformation" and facts.CLOUDFORMATION not in data:
+        if form == "cloudformation" and facts.CLOUDFORMATION not in _text(data):
             form = ""
         if _is_binary(data) and not (named and form in ("yaml", "json", "script", "kustomization")):
             self.found.skip(BINARY)

@@ -69,34 +69,34 @@ PLAIN_KINDS = frozenset(
 """Kinds that no rule looks at."""
 
 TRAINING_WORDS = (
-    b"gpu", b"nvidia", b"torch", b"nccl", b"deepspeed", b"mpirun", b"srun", b"slurm", b"cuda", b"rocm",
-    b"megatron", b"tensorflow", b"horovod", b"rdma", b"neuron", b"habana", b"gaudi", b"google.com/tpu",
-    b"amd.com/", b"huawei.com/", b"infiniband", b"accelerate", b"xgboost", b"finetun", b"fine-tun", b"nsenter",
-    b"unattended", b"apt-get", b"upgrade", b"kured", b"llm", b"calico", b"cilium", b"flannel", b"multus",
-    b"antrea", b"weave-kube", b"kube-ovn", b"amazon-k8s-cni", b"kube-proxy", b"sriov", b"cluster-autoscaler",
-    b"karpenter", b"batch.volcano.sh", b"mpiexec", b"resourceclaims",
+    "gpu", "nvidia", "torch", "nccl", "deepspeed", "mpirun", "srun", "slurm", "cuda", "rocm",
+    "megatron", "tensorflow", "horovod", "rdma", "neuron", "habana", "gaudi", "google.com/tpu",
+    "amd.com/", "huawei.com/", "infiniband", "accelerate", "xgboost", "finetun", "fine-tun", "nsenter",
+    "unattended", "apt-get", "upgrade", "kured", "llm", "calico", "cilium", "flannel", "multus",
+    "antrea", "weave-kube", "kube-ovn", "amazon-k8s-cni", "kube-proxy", "sriov", "cluster-autoscaler",
+    "karpenter", "batch.volcano.sh", "mpiexec", "resourceclaims",
 )  # fmt: skip
 """Words (lower case) that make any other object with pods, or of an unknown kind, worth reading. `train` is one more,
 where it is not part of `constraint`."""
 
 CONFIGURATION_WORDS = (
-    b"slurmctld", b"slurm.conf", b"killonbadexit", b"cloud-config", b"unattended-upgrade", b"20auto-upgrades",
-    b"package_upgrade", b"cluster-autoscaler", b"brupop", b"#sbatch",
+    "slurmctld", "slurm.conf", "killonbadexit", "cloud-config", "unattended-upgrade", "20auto-upgrades",
+    "package_upgrade", "cluster-autoscaler", "brupop", "#sbatch",
 )  # fmt: skip
 """Words (lower case) that make a ConfigMap, a Secret or a file without objects worth reading by itself."""
 
 FREE_WORDS = (
-    b"#cloud-config", b"variant: flatcar", b"variant: fcos", b"siderolabs/installer", b"factory.talos.dev",
-    b"slurm", b"killonbadexit", b"extraconf",
-    b"upgradepolicy", b"rebootsentinel", b"blockingpodselector", b"rebootdays", b"scheduler_cron_expression",
+    "#cloud-config", "variant: flatcar", "variant: fcos", "siderolabs/installer", "factory.talos.dev",
+    "slurm", "killonbadexit", "extraconf",
+    "upgradepolicy", "rebootsentinel", "blockingpodselector", "rebootdays", "scheduler_cron_expression",
 )  # fmt: skip
 """Words (lower case) that make YAML without `apiVersion` worth reading: cloud-init, Butane, Talos, Helm values of
 charts for Slurm, drivers and reboots."""
 
-CLOUDFORMATION = b"AWS::"
+CLOUDFORMATION = "AWS::"
 CLOUDFORMATION_ENDINGS = frozenset({".template", ".cfn"})
 """Besides YAML and JSON."""
-CLOUDFORMATION_TYPES = (b"AWS::EKS::Nodegroup", b"AWS::AutoScaling::AutoScalingGroup")
+CLOUDFORMATION_TYPES = ("AWS::EKS::Nodegroup", "AWS::AutoScaling::AutoScalingGroup")
 """Resource types that make a CloudFormation template, which has neither `apiVersion` nor `kind`, worth reading."""
 
 BATCH_MARK = b"#SBATCH"
