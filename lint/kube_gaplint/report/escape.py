@@ -55,6 +55,14 @@ def guarded(line: str) -> str:
     return _COMMAND_LINE.sub(r"\1\\x3a", line) if "::" in line else line
 
 
+def json_text(data: object, *, indent: int | None = None) -> str:
+    """Data as JSON in ASCII, with a line end. A runner that reads it in a log finds no command; readers see no
+    difference."""
+    import json
+
+    return LOG_COMMAND.sub(r"#\\u0023", json.dumps(data, indent=indent, allow_nan=False)) + "\n"
+
+
 def encodable(text: str) -> str:
     """The text without lone surrogates, which no strict decoder of JSON or UTF-8 accepts; they are spelled out."""
     try:

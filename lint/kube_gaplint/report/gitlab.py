@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
-
 from kube_gaplint.findings import Finding, Report, Severity
-from kube_gaplint.report.escape import encodable, visible
+from kube_gaplint.report.escape import encodable, json_text, visible
 from kube_gaplint.report.options import RenderOptions
 from kube_gaplint.report.words import explanation, repository_path
 
@@ -15,7 +13,7 @@ _SEVERITIES = {Severity.ERROR: "critical", Severity.WARNING: "major", Severity.I
 def render(report: Report, options: RenderOptions) -> str:
     """A list of issues: the findings that are not suppressed."""
     live = [finding for finding in report.findings if finding.suppressed is None]
-    return json.dumps([_issue(finding, options) for finding in live], indent=2) + "\n"
+    return json_text([_issue(finding, options) for finding in live], indent=2)
 
 
 def _issue(finding: Finding, options: RenderOptions) -> dict[str, object]:

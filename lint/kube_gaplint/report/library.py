@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +12,7 @@ import msgspec
 
 from kube_gaplint import __version__, incidents
 from kube_gaplint.incident_search import COUNTED, Query, counts
+from kube_gaplint.report.escape import json_text
 from kube_gaplint.report.layout import Palette, hanging, padded, width_of, wrapped
 from kube_gaplint.report.page import incident_lines
 from kube_gaplint.report.words import count
@@ -74,7 +74,7 @@ def as_json(found: Sequence[Incident], query: Query) -> str:
         "facets": {facet: dict(values) for facet, values in counts(found).items()},
         "incidents": [incident_data(incident) for incident in found],
     }
-    return json.dumps(data, indent=2) + "\n"
+    return json_text(data, indent=2)
 
 
 def incident_data(incident: Incident) -> dict[str, Any]:

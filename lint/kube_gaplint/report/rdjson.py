@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from kube_gaplint.findings import Finding, Report, Severity
-from kube_gaplint.report.escape import encodable, visible
+from kube_gaplint.report.escape import encodable, json_text, visible
 from kube_gaplint.report.options import RenderOptions
 from kube_gaplint.report.snippet import further_places
 from kube_gaplint.report.words import explanation
@@ -23,7 +22,7 @@ def render(report: Report, options: RenderOptions) -> str:
     if worst is not None:
         data["severity"] = _SEVERITIES[worst]
     data["diagnostics"] = [_diagnostic(finding, options) for finding in live]
-    return json.dumps(data, indent=2) + "\n"
+    return json_text(data, indent=2)
 
 
 def _diagnostic(finding: Finding, options: RenderOptions) -> dict[str, Any]:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import inspect
-import json
 from typing import Any
 from urllib.parse import quote
 
 from kube_gaplint import __version__, lazy_re
 from kube_gaplint.findings import Finding, Report, Severity
-from kube_gaplint.report.escape import encodable, visible
+from kube_gaplint.report.escape import encodable, json_text, visible
 from kube_gaplint.report.options import RenderOptions
 from kube_gaplint.report.snippet import further_places
 from kube_gaplint.report.words import explanation, repository_path, subject_name
@@ -56,7 +55,7 @@ def render(report: Report, options: RenderOptions) -> str:
         "results": [_result(finding, index[finding.code], options) for finding in report.findings],
     }
     _add_fixes(run["results"], report, options)
-    return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2) + "\n"
+    return json_text({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2)
 
 
 def _rule(finding: Finding, rule: Rule | None, options: RenderOptions) -> dict[str, Any]:

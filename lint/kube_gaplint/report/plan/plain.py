@@ -5,14 +5,13 @@ Fields may be added within a version, never renamed.
 
 from __future__ import annotations
 
-import json
 import math
 from typing import Any
 
 from kube_gaplint import __version__
 from kube_gaplint.model.plan import Curve, Inputs, Missing, Number, Plan
 from kube_gaplint.model.workload import UNBOUNDED
-from kube_gaplint.report.escape import encodable
+from kube_gaplint.report.escape import encodable, json_text
 
 VERSION = 1
 
@@ -55,9 +54,7 @@ RESULTS = (
 def render(plans: list[Plan]) -> str:
     """One line of ASCII."""
     tool = {"name": "gaplint", "version": __version__}
-    return (
-        json.dumps({"version": VERSION, "tool": tool, "plans": [_plan(one) for one in plans]}, allow_nan=False) + "\n"
-    )
+    return json_text({"version": VERSION, "tool": tool, "plans": [_plan(one) for one in plans]})
 
 
 def _plan(plan: Plan) -> dict[str, Any]:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from functools import cache
 from typing import Any
 
 from msgspec import Struct
 
 from kube_gaplint import __version__
-from kube_gaplint.report.escape import encodable
+from kube_gaplint.report.escape import encodable, json_text
 from kube_gaplint.report.show.shape import Shown, Value
 
 VERSION = 1
@@ -20,7 +19,7 @@ def render(shown: Shown) -> str:
 
     It is long: a repository of jobs gives megabytes, which an indented form would triple.
     """
-    return json.dumps(show_data(shown), allow_nan=False) + "\n"
+    return json_text(show_data(shown))
 
 
 def show_data(shown: Shown) -> dict[str, Any]:
