@@ -224,6 +224,18 @@ def test_usage_mistakes(fake: Engine, capsys: Captured, arguments: list[str], an
     assert fake.requests == []
 
 
+def test_a_report_takes_no_manifests_place(
+    fake: Engine, capsys: Captured, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("job.yaml").write_text("kind: Job\n")
+    assert run(["--output", "sarif=job.yaml"]) == 2
+    assert "'job.yaml' is there and is no report" in capsys.readouterr().err
+    assert Path("job.yaml").read_text() == "kind: Job\n"
+    assert fake.requests == []
+    assert run(["--output", "sarif=new.yaml"]) == 0
+
+
 # Streams and files
 
 

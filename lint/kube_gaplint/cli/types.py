@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from msgspec import Struct
 
+from kube_gaplint.facts.candidates import SCRIPT_ENDINGS, SHELL_ENDINGS, YAML_ENDINGS
 from kube_gaplint.report.escape import visible
 
 if TYPE_CHECKING:
@@ -158,6 +159,8 @@ class FormatAndFile(click.ParamType[OutputFile]):
             self.fail(f"{visible(file)!r} is a folder; name a file in it.", param, ctx)
         if not path.parent.is_dir():
             self.fail(f"the folder of {visible(file)!r} does not exist.", param, ctx)
+        if path.suffix.lower() in YAML_ENDINGS | SCRIPT_ENDINGS | SHELL_ENDINGS and path.is_file():
+            self.fail(f"{visible(file)!r} is there and is no report; name another file.", param, ctx)
         return OutputFile(name.lower(), path)
 
 
