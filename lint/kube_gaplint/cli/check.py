@@ -16,6 +16,7 @@ from kube_gaplint.__main__ import version
 from kube_gaplint.cli import console
 from kube_gaplint.cli.app import CONTEXT, EMPTY, FOUND
 from kube_gaplint.cli.inputs import Inputs, lint, read, understood, with_inputs
+from kube_gaplint.cli.options import OUTPUT, color_option
 from kube_gaplint.cli.types import (
     File,
     FormatAndFile,
@@ -42,7 +43,6 @@ if TYPE_CHECKING:
 
 _SEVERITIES = ("error", "warning", "info")
 _SELECTION = "What is reported"
-_OUTPUT = "Output"
 _FIXES = "Fixes"
 _ADOPTION = "Living with findings"
 _INPUT = "Input"
@@ -128,7 +128,7 @@ def _tell_version(context: click.Context, _option: click.Parameter, asked: bool)
     "--format",
     "format_",
     cls=Grouped,
-    group=_OUTPUT,
+    group=OUTPUT,
     type=Near(FORMATS),
     default="full",
     metavar="FORMAT",
@@ -138,26 +138,18 @@ def _tell_version(context: click.Context, _option: click.Parameter, asked: bool)
     "--output",
     "outputs",
     cls=Grouped,
-    group=_OUTPUT,
+    group=OUTPUT,
     type=FormatAndFile(FORMATS),
     multiple=True,
     metavar="FORMAT=FILE",
     help="Write a report to a file as well. Repeatable.",
 )
-@click.option(
-    "--color",
-    cls=Grouped,
-    group=_OUTPUT,
-    type=Near(("auto", "always", "never")),
-    default="auto",
-    metavar="WHEN",
-    help="auto (default; NO_COLOR switches it off), always or never.",
-)
-@click.option("-q", "--quiet", cls=Grouped, group=_OUTPUT, is_flag=True, help="Findings only: no summary, no hints.")
+@color_option
+@click.option("-q", "--quiet", cls=Grouped, group=OUTPUT, is_flag=True, help="Findings only: no summary, no hints.")
 @click.option(
     "--statistics",
     cls=Grouped,
-    group=_OUTPUT,
+    group=OUTPUT,
     is_flag=True,
     help="Add counts by rule and by kind of workload (formats full and concise).",
 )

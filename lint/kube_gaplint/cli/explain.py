@@ -13,8 +13,9 @@ from kube_gaplint import incidents, registry
 from kube_gaplint.cli import console
 from kube_gaplint.cli.app import CONTEXT, FOUND
 from kube_gaplint.cli.inputs import Inputs, lint, with_config
+from kube_gaplint.cli.options import color_option
 from kube_gaplint.cli.rules import of_incidents, rule_table, unknown
-from kube_gaplint.cli.types import File, Grouped, GroupedCommand, Near, RuleName, incident_items
+from kube_gaplint.cli.types import File, Grouped, GroupedCommand, RuleName, incident_items
 from kube_gaplint.findings import Report, Severity
 from kube_gaplint.incidents import Incident
 from kube_gaplint.report.layout import Palette, hanging, wrapped
@@ -58,15 +59,7 @@ class _Topic(RuleName):
     "Repeatable; `-` is standard input.",
 )
 @with_config
-@click.option(
-    "--color",
-    cls=Grouped,
-    group="Output",
-    type=Near(("auto", "always", "never")),
-    default="auto",
-    metavar="WHEN",
-    help="auto (default; NO_COLOR switches it off), always or never.",
-)
+@color_option
 def command(topics: tuple[str, ...], paths: tuple[str, ...], config_path: str, isolated: bool, color: str) -> int:
     """Show what a rule flags, why it hurts, a bad and a good example, and when to keep things as they are; or what
     happened in an incident, and what a manifest would have shown.

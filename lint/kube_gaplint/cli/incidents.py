@@ -12,6 +12,7 @@ import click
 from kube_gaplint import incidents, lazy_re, registry
 from kube_gaplint.cli import console
 from kube_gaplint.cli.app import CONTEXT
+from kube_gaplint.cli.options import OUTPUT, color_option
 from kube_gaplint.cli.types import CommaList, Grouped, GroupedCommand, Near, RuleList, did_you_mean
 from kube_gaplint.incident_search import Query, is_organisation, near_words, search
 from kube_gaplint.report import library
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from kube_gaplint.incidents import Incident
 
 _NARROW = "Narrow down"
-_OUTPUT = "Output"
 _WIDEST = 140
 _CARD = 100
 _YEARS = lazy_re.compile(r"(\d{4})?(-)?(\d{4})?\Z", re.ASCII)
@@ -174,7 +174,7 @@ def _facet(facet: str, told: str) -> Callable[[Callable[..., int]], Callable[...
 @click.option(
     "--view",
     cls=Grouped,
-    group=_OUTPUT,
+    group=OUTPUT,
     type=Near(("auto", "table", "card")),
     default="auto",
     metavar="VIEW",
@@ -184,24 +184,16 @@ def _facet(facet: str, told: str) -> Callable[[Callable[..., int]], Callable[...
     "--format",
     "format_",
     cls=Grouped,
-    group=_OUTPUT,
+    group=OUTPUT,
     type=Near(("text", "json")),
     default="text",
     metavar="FORMAT",
     help="text (default) or json.",
 )
 @click.option(
-    "--words", cls=Grouped, group=_OUTPUT, is_flag=True, help="List the words of the facets with what they stand for."
+    "--words", cls=Grouped, group=OUTPUT, is_flag=True, help="List the words of the facets with what they stand for."
 )
-@click.option(
-    "--color",
-    cls=Grouped,
-    group=_OUTPUT,
-    type=Near(("auto", "always", "never")),
-    default="auto",
-    metavar="WHEN",
-    help="auto (default; NO_COLOR switches it off), always or never.",
-)
+@color_option
 def command(query: tuple[str, ...], view: str, format_: str, words: bool, color: str, **facets: Any) -> int:
     """Search the public incidents that the rules stand on: what happened, why, and what a manifest would have shown.
 

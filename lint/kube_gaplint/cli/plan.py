@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fnmatch
 import math
 import sys
 from collections.abc import Callable
@@ -13,6 +12,7 @@ import click
 from kube_gaplint.cli import console
 from kube_gaplint.cli.app import CONTEXT
 from kube_gaplint.cli.inputs import Inputs, read, with_inputs
+from kube_gaplint.cli.options import OUTPUT, color_option
 from kube_gaplint.cli.types import CommaList, Grouped, GroupedCommand, Near
 from kube_gaplint.report.escape import visible
 
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 FORMATS = ("text", "json", "svg")
 _RUN = "The run (numbers of a manifest give way to these)"
 _ANSWER = "The answer"
-_OUTPUT = "Output"
 
 _EXAMPLES = """\
 gaplint plan --nodes 48 --days 105 --save-seconds 40          failures, budget, best interval
@@ -122,21 +121,13 @@ def _with_numbers(command: Callable[..., int]) -> Callable[..., int]:
     "--format",
     "format_",
     cls=Grouped,
-    group=_OUTPUT,
+    group=OUTPUT,
     type=Near(FORMATS),
     default="text",
     metavar="FORMAT",
     help="text (default, with a plot), json or svg.",
 )
-@click.option(
-    "--color",
-    cls=Grouped,
-    group=_OUTPUT,
-    type=Near(("auto", "always", "never")),
-    default="auto",
-    metavar="WHEN",
-    help="auto (default; NO_COLOR switches it off), always or never.",
-)
+@color_option
 @with_inputs
 def command(
     inputs: Inputs,
@@ -215,13 +206,10 @@ def _workloads(inputs: Inputs, names: tuple[str, ...]) -> list[Workload]:
 
 
 def _called(workload: Workload, names: tuple[str, ...]) -> bool:
+    from kube_gaplint.report.show.gather import fits
+
     subject = workload.subject
-    return any(
-        fnmatch.fnmatchcase(name, pattern)
-        for pattern in names
-        for name in (subject.name, f"{subject.namespace}/{subject.name}")
-        if name
-    )
+    return fits((subject.name, f"{subject.namespace}/{subject.name}"), names)
 
 
 def _rendered(plans: list[Plan], format_: str, color: str) -> str:

@@ -12,6 +12,7 @@ import click
 from kube_gaplint import registry
 from kube_gaplint.cli import console
 from kube_gaplint.cli.app import CONTEXT
+from kube_gaplint.cli.options import OUTPUT, color_option
 from kube_gaplint.cli.types import Grouped, GroupedCommand, Near, RuleName
 from kube_gaplint.report.escape import visible
 from kube_gaplint.report.layout import Palette, padded, width_of, wrapped
@@ -31,21 +32,13 @@ gaplint rules --format json     for programs"""
     "--format",
     "format_",
     cls=Grouped,
-    group="Output",
+    group=OUTPUT,
     type=Near(("table", "json")),
     default="table",
     metavar="FORMAT",
     help="table (default) or json.",
 )
-@click.option(
-    "--color",
-    cls=Grouped,
-    group="Output",
-    type=Near(("auto", "always", "never")),
-    default="auto",
-    metavar="WHEN",
-    help="auto (default; NO_COLOR switches it off), always or never.",
-)
+@color_option
 def command(selectors: tuple[str, ...], format_: str, color: str) -> int:
     """List the rules: all, or those that RULE names (a code, a family such as NCCL, or a name)."""
     rows = chosen(selectors)

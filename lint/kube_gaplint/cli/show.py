@@ -10,6 +10,7 @@ import click
 from kube_gaplint.cli import console
 from kube_gaplint.cli.app import CONTEXT
 from kube_gaplint.cli.inputs import Inputs, read, understood, with_inputs
+from kube_gaplint.cli.options import OUTPUT, color_option
 from kube_gaplint.cli.types import CommaList, Grouped, GroupedCommand, Near, did_you_mean
 from kube_gaplint.report.options import RenderOptions
 from kube_gaplint.report.show import FORMATS, render
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from kube_gaplint.report.show.gather import Choice
 
 _CHOICE = "What is shown"
-_OUTPUT = "Output"
 
 _EXAMPLES = """\
 gaplint show train.yaml                      all that is understood of a file
@@ -54,22 +54,14 @@ gaplint show --format json . | jq '.workloads[].purpose'"""
     "--format",
     "format_",
     cls=Grouped,
-    group=_OUTPUT,
+    group=OUTPUT,
     type=Near(FORMATS),
     default="tree",
     metavar="FORMAT",
     help="tree (default) or json.",
 )
-@click.option(
-    "--color",
-    cls=Grouped,
-    group=_OUTPUT,
-    type=Near(("auto", "always", "never")),
-    default="auto",
-    metavar="WHEN",
-    help="auto (default; NO_COLOR switches it off), always or never.",
-)
-@click.option("-q", "--quiet", cls=Grouped, group=_OUTPUT, is_flag=True, help="No summary, no hints.")
+@color_option
+@click.option("-q", "--quiet", cls=Grouped, group=OUTPUT, is_flag=True, help="No summary, no hints.")
 @with_inputs
 def command(
     inputs: Inputs,

@@ -49,9 +49,12 @@ class Choice(Struct, frozen=True):
         if self.kinds and not any(kind.lower() in kinds for kind in self.kinds):
             return False
         names = (subject.name, f"{subject.namespace}/{subject.name}", subject.container)
-        return not self.names or any(
-            fnmatch.fnmatchcase(name, pattern) for pattern in self.names for name in names if name
-        )
+        return not self.names or fits(names, self.names)
+
+
+def fits(names: Iterable[str], patterns: Iterable[str]) -> bool:
+    """Whether one of the names of an object fits one of the patterns; an empty name fits none."""
+    return any(fnmatch.fnmatchcase(name, pattern) for name in filter(None, names) for pattern in patterns)
 
 
 def gather(
