@@ -25,14 +25,13 @@ from kube_gaplint.kinds.volumes import files_in, read_mounts, read_volumes
 from kube_gaplint.launch.start import start
 from kube_gaplint.model.command import Command, Word
 from kube_gaplint.model.environment import Environment
-from kube_gaplint.model.pod import DeviceClaim, Security, Surplus
+from kube_gaplint.model.pod import DEFAULT_GRACE, DeviceClaim, Security, Surplus
 from kube_gaplint.model.setting import Absent, Origin, Set, Setting, Unknown
 from kube_gaplint.model.workload import Accelerators, Container, Mount, Pod, Volume
 from kube_gaplint.text.nodes import Scalar, Sequence
 from kube_gaplint.text.templates import placeholder
 
 KUBERNETES = "Kubernetes' default"
-DEFAULT_GRACE = 30.0
 
 
 class Making(Struct, frozen=True):

@@ -37,6 +37,9 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+DEFAULT_GRACE = 30.0
+"""Kubernetes' terminationGracePeriodSeconds where nothing is written, in seconds."""
+
 
 class Toleration(Struct, frozen=True):
     """`operator` is Equal by default; an absent key with Exists tolerates everything; an absent effect means all.

@@ -6,6 +6,7 @@ import math
 
 from kube_gaplint.model.command import ShellInFront
 from kube_gaplint.model.placement import spot_choice
+from kube_gaplint.model.pod import DEFAULT_GRACE
 from kube_gaplint.model.scale import duration
 from kube_gaplint.model.setting import Absent, Origin, Set
 from kube_gaplint.model.training import TrainingProcess
@@ -14,8 +15,6 @@ from kube_gaplint.model.workload import Workload
 
 ELSEWHERE = frozenset({"mpirun", "horovodrun", "ray", "srun"})
 """Launchers whose processes do not stop by the signal that their pod gets."""
-DEFAULT_GRACE = 30.0
-"""Kubernetes' terminationGracePeriodSeconds, in seconds."""
 
 
 def deaf_shell(process: TrainingProcess) -> ShellInFront | None:

@@ -4,14 +4,11 @@ import math
 from collections.abc import Iterator
 
 from kube_gaplint.findings import Change, Fix, Gap, Related, ReplaceValue, SetKey, Severity
-from kube_gaplint.model.pod import hook, hook_seconds
+from kube_gaplint.model.pod import DEFAULT_GRACE, hook, hook_seconds
 from kube_gaplint.model.scale import duration
 from kube_gaplint.model.setting import Set
 from kube_gaplint.model.workload import Pod, Workload
 from kube_gaplint.rule import Context, rule
-
-DEFAULT_GRACE = 30.0
-"""Seconds that a pod has where nothing is written."""
 
 
 @rule(
