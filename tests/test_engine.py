@@ -137,6 +137,31 @@ def test_what_is_missing_is_named(tmp_path: Path) -> None:
     assert "elsewhere" in report.findings[0].message
 
 
+def test_what_cannot_be_read_is_told_with_its_cost_and_a_way_out(tmp_path: Path) -> None:
+    twice = tmp_path / "twice.yaml"
+    twice.write_text(
+        "apiVersion: batch/v1\nkind: Job\nmetadata: {name: train}\nspec:\n  backoffLimit: 1\n  backoffLimit: 2\n"
+    )
+    broken = tmp_path / "broken.yaml"
+    broken.write_text("apiVersion: batch/v1\nkind: Job\nmetadata: {name: train\n")
+    said = {}
+    for finding in lint(Request(paths=(str(tmp_path),), select=("GAP001",))).findings:
+        assert finding.fix is not None
+        said[Path(finding.place.source.path).name] = (finding.severity, finding.consequence, finding.fix.title)
+    assert said == {
+        "twice.yaml": (
+            Severity.WARNING,
+            "the other value is lost without a word; the document was judged with the last one",
+            "keep one of the two",
+        ),
+        "broken.yaml": (
+            Severity.ERROR,
+            "what stands behind it in this file is not judged, and kubectl refuses the file",
+            "mend the YAML; a template is rendered first, and piped into `gaplint -`",
+        ),
+    }
+
+
 def test_a_comment_at_one_role_silences_that_role_alone(tmp_path: Path) -> None:
     role = """\
     {name}:

@@ -16,7 +16,12 @@ def main() -> int:
     """Run gaplint with the arguments of the process; the result is its exit code."""
     arguments = sys.argv[1:]
     if arguments in (["--version"], ["-V"]):
-        print(version())
+        try:
+            print(version(), flush=True)
+        except OSError as problem:
+            sys.stdout = None  # or the interpreter tries again when it ends
+            print(f"gaplint: error: the version could not be written: {problem.strerror}", file=sys.stderr)
+            return 2
         return 0
     try:
         from kube_gaplint.cli.app import run

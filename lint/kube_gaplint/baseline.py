@@ -20,6 +20,7 @@ from msgspec.structs import replace
 
 from kube_gaplint import disk
 from kube_gaplint.discover import STDIN, FileId, read_file, within
+from kube_gaplint.disk import one_line
 from kube_gaplint.findings import Finding, Suppressed
 
 VERSION = 1
@@ -152,27 +153,27 @@ def at(path: str) -> Baseline:
 
 def read(path: str) -> Baseline:
     """The baseline in a file. Raises BaselineProblem."""
-    empty = at(path)
+    empty, shown = at(path), one_line(path)
     real = disk.real(path)
     data = read_file(FileId(path, real))
     if data is None:
         if disk.exists(real):
-            raise BaselineProblem(f"the baseline {path} cannot be read as a file")
-        raise BaselineProblem(f"there is no baseline {path}; `gaplint --write-baseline` writes it")
+            raise BaselineProblem(f"the baseline {shown} cannot be read as a file")
+        raise BaselineProblem(f"there is no baseline {shown}; `gaplint --write-baseline` writes it")
     try:
         content = json.loads(data)
     except (ValueError, RecursionError) as error:
         line = f":{error.lineno}" if isinstance(error, json.JSONDecodeError) else ""
-        raise BaselineProblem(f"the baseline {path}{line} is not JSON: mend it, or {_REWRITE}") from error
+        raise BaselineProblem(f"the baseline {shown}{line} is not JSON: mend it, or {_REWRITE}") from error
     version = content.get("version") if isinstance(content, dict) else None
     if isinstance(version, int) and version > VERSION:
         raise BaselineProblem(
-            f"the baseline {path} has version {version}, and this gaplint knows version {VERSION}: "
+            f"the baseline {shown} has version {version}, and this gaplint knows version {VERSION}: "
             f"it was written by a newer one. Use that, or {_REWRITE}"
         )
     if version != VERSION or not isinstance(content.get("findings"), list):
-        raise BaselineProblem(f"{path} is no baseline of gaplint; name another file, or {_REWRITE}")
-    return replace(empty, rows=tuple(_row(path, row) for row in content["findings"]))
+        raise BaselineProblem(f"{shown} is no baseline of gaplint; name another file, or {_REWRITE}")
+    return replace(empty, rows=tuple(_row(shown, row) for row in content["findings"]))
 
 
 def _row(path: str, row: Any) -> Accepted:

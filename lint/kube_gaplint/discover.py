@@ -54,7 +54,7 @@ class PathError(Exception):
     """A path that was named cannot be read. `reason` says why, in words."""
 
     def __init__(self, path: str, reason: str) -> None:
-        super().__init__(f"{path}: {reason}")
+        super().__init__(f"{disk.one_line(path)}: {reason}")
         self.path = path
         self.reason = reason
 
@@ -319,6 +319,27 @@ def _form_of(name: str) -> str:
     if ending in facts.TEMPLATE_ENDINGS and stem.lower().endswith((".yaml", ".yml", ".sbatch", ".slurm", ".sh")):
         return "template"
     return form
+
+
+def is_source(path: str) -> bool:
+    """Whether a real path is a file that somebody wrote for a cluster or for gaplint: a manifest, a script, a
+    configuration. Reports are none, whatever they are called."""
+    name = os.path.basename(path)
+    form = _form_of(name)
+    if not form or not disk.is_file(path):
+        return name in facts.OWN_NAMES and disk.is_file(path)
+    if form not in ("json", "bare", "cloudformation"):
+        return True
+    data = read_file(FileId(path, path)) or b""
+    if form != "json":
+        return data.startswith(b"#!") or facts.CLOUDFORMATION.encode() in data
+    from json import JSONDecoder
+
+    try:
+        first, _ = JSONDecoder().raw_decode(data.decode("utf-8-sig", "replace").lstrip())  # of JSON Lines, the first
+    except (ValueError, RecursionError):
+        return b"apiVersion" in data
+    return isinstance(first, dict) and ("apiVersion" in first or "Resources" in first)
 
 
 # Git-ignore files
@@ -606,6 +627,8 @@ class _Walk:
             self._file(folder, name, real)
 
     def _file(self, folder: _Folder, name: str, real: str = "") -> None:
+        if name in facts.OWN_NAMES:
+            return
         self.found.files += 1
         path = folder.prefix + name
         if folder.rules or self.excluded:
@@ -614,7 +637,7 @@ class _Walk:
                 self.found.skip(reason)
                 return
         path = real or path
-        form = "" if name in facts.OWN_NAMES else _form_of(name)
+        form = _form_of(name)
         if not form:
             self.found.skip(OTHER)
             return

@@ -179,3 +179,8 @@ def head(path: str, size: int) -> bytes:
     if instead is not None and instead.holds(path) is not None:
         return read(path)[:size]
     return filesystem.head(path, size)
+
+
+def one_line(path: str) -> str:
+    """A path as a message names it: a line end in it begins no line of its own."""
+    return path.replace("\r", "\\r").replace("\n", "\\n")

@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import date
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -69,10 +69,34 @@ class Request(Struct, frozen=True):
     """Processes to judge with, where there is enough to judge and the system can fork."""
 
 
-_PROBLEM_CODES = {
-    "syntax": ("GAP001", Severity.ERROR),
-    "duplicate-key": ("GAP001", Severity.WARNING),
-    "limit": ("GAP002", Severity.ERROR),
+class _ProblemGap(NamedTuple):
+    """How a problem of reading is told: the code, what it costs and the way out."""
+
+    code: str
+    severity: Severity
+    consequence: str
+    remedy: str
+
+
+_PROBLEMS = {
+    "syntax": _ProblemGap(
+        "GAP001",
+        Severity.ERROR,
+        "what stands behind it in this file is not judged, and kubectl refuses the file",
+        "mend the YAML; a template is rendered first, and piped into `gaplint -`",
+    ),
+    "duplicate-key": _ProblemGap(
+        "GAP001",
+        Severity.WARNING,
+        "the other value is lost without a word; the document was judged with the last one",
+        "keep one of the two",
+    ),
+    "limit": _ProblemGap(
+        "GAP002",
+        Severity.ERROR,
+        "what lies beyond the limit is not judged",
+        "split the file, or exclude it where it is no manifest",
+    ),
 }
 
 
@@ -89,6 +113,7 @@ class Reading(Struct):
         """Counts of what was read and passed over, and of workloads."""
         summary = _counts(self.discovery, self.loaded)
         _count_workloads(summary, self.model.workloads)
+        summary.judged = len(self.model.views)
         return summary
 
     @property
@@ -183,6 +208,8 @@ def _judge(request: Request, codes: frozenset[str]) -> tuple[Report, bool]:
             parts = [_part(loaded, request, codes, ALL, wanted)]
         for part in parts:
             part.add_counts(summary)
+        if wanted is not None:  # what no file concerns is there all the same
+            summary.judged = loaded.documents
         found = [
             *_problems([*loaded.problems, *over], codes),
             *_unresolved(loaded.bundle.unresolved, codes),
@@ -207,6 +234,7 @@ class _Part(Struct):
 
     def add_counts(self, summary: Summary) -> None:
         summary.workloads += self.counts.workloads
+        summary.judged += self.counts.judged
         for name in ("by_kind", "by_class"):
             table: dict[str, int] = getattr(summary, name)
             for key, count in getattr(self.counts, name).items():
@@ -230,6 +258,7 @@ def _part(
         found = _run_rules(model.sections, codes, Context(request.profile))
     counts = Summary()
     _count_workloads(counts, model.workloads)
+    counts.judged = len(model.views)
     beside = [*_problems(over, codes), *_unresolved(missed[known:], codes)]
     del missed[known:]
     return _Part(found, beside, counts)
@@ -286,9 +315,16 @@ class _Found(Struct, frozen=True):
 
 def _problems(problems: Iterable[Problem], codes: frozenset[str]) -> Iterator[_Found]:
     for problem in problems:
-        code, severity = _PROBLEM_CODES[problem.kind]
+        code, severity, consequence, remedy = _PROBLEMS[problem.kind]
         if code in codes:
-            gap = Gap(Origin(problem.place), problem.message, detail=problem.message, severity=severity)
+            gap = Gap(
+                Origin(problem.place),
+                problem.message,
+                consequence,
+                detail=problem.message,
+                severity=severity,
+                fix=Fix(remedy),
+            )
             subject = Subject(kind="file", name="")
             yield _Found(_finding(META_RULES[code], gap, subject, problem.place), problem.place, problem.message)
 

@@ -269,7 +269,8 @@ class FileError(Struct, frozen=True):
 
 
 class Summary(Struct):
-    """Counts of one run. `skipped`: what was passed over, by reason. `hidden`: findings below --min-severity.
+    """Counts of one run. `judged`: what rules looked at: workloads, node pools and whatever else has any.
+    `skipped`: what was passed over, by reason. `hidden`: findings below --min-severity.
 
     `accepted` findings are in the baseline, `gone` ones are in it and were not found any more. `elsewhere`: findings
     that do not come from the change, with --diff-base or --changed.
@@ -279,6 +280,7 @@ class Summary(Struct):
     files: int = 0
     documents: int = 0
     workloads: int = 0
+    judged: int = 0
     skipped: dict[str, int] = field(default_factory=dict)
     hidden: int = 0
     suppressed: int = 0

@@ -13,15 +13,16 @@ _ROWS = (
         "GAP001",
         "invalid-yaml",
         Severity.ERROR,
-        """A manifest is not valid YAML, so that nothing in it can be judged.
+        """A manifest is not valid YAML: what stands behind the mistake is not judged, or a value is lost.
 
 ## What it flags
-A file that looks like a manifest (or was named on the command line) and that a YAML parser refuses. Documents before
-the mistake are judged as usual, those after it are not. A key that is given twice in one mapping is reported as a
-warning: the API server takes the last one, and the other is lost without a word.
+A file that looks like a manifest (or was named on the command line) and that a YAML parser refuses: documents before
+the mistake are judged as usual, those behind it are not. And, as a warning, a key that is given twice in one mapping:
+the document is judged with the last of the two, as the API server reads it.
 
 ## Why it hurts
-A linter that passes over a broken file reports "no problems" for a job that it never looked at.
+A linter that passes over a broken file reports "no problems" for a job that it never looked at. Of two values for one
+key the first is lost without a word, and whoever reads the file may take it for the one in force.
 
 ## Bad
 ```yaml
@@ -45,7 +46,7 @@ spec:
 A template is no manifest: render it first (`helm template … | gaplint -`), or exclude the file.
 
 ## Fix safety
-There is no automatic fix.
+There is no automatic fix: which of two values is meant, or what the file was to say, is yours to tell.
 
 ## References
 YAML 1.2 specification, https://yaml.org/spec/1.2.2/

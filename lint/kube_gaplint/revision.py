@@ -99,13 +99,14 @@ class _Texts(Mapping[str, bytes]):
     def __init__(self, blobs: Mapping[str, _Blob], stack: ExitStack) -> None:
         self._blobs = blobs
         self._stack = stack
-        self._open: dict[str, _Contents] = {}
+        self._open: dict[tuple[int, str], _Contents] = {}
 
     def __getitem__(self, path: str) -> bytes:
         repository, name = self._blobs[path]
-        if repository.top not in self._open:
-            self._open[repository.top] = self._stack.enter_context(repository.contents())
-        return self._open[repository.top].of(name)
+        asker = os.getpid(), repository.top  # a forked process shares no pipe with its parent
+        if asker not in self._open:
+            self._open[asker] = self._stack.enter_context(repository.contents())
+        return self._open[asker].of(name)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._blobs)
@@ -137,7 +138,7 @@ def _repositories(paths: Sequence[str]) -> list[str]:
         real = disk.real(path)
         top = disk.boundary_of(real)
         if not top:
-            raise RevisionProblem(f"--diff-base needs git, and {path} lies in no git repository")
+            raise RevisionProblem(f"--diff-base needs git, and {disk.one_line(path)} lies in no git repository")
         if top not in tops:
             tops.append(top)
     return tops

@@ -39,7 +39,7 @@ def a_finding(severity: Severity = Severity.WARNING, path: str = "job.yaml") -> 
 
 def a_report(*findings: Finding) -> Report:
     report = Report(findings=list(findings))
-    report.summary.files = report.summary.documents = report.summary.workloads = 1
+    report.summary.files = report.summary.documents = report.summary.workloads = report.summary.judged = 1
     return report
 
 
@@ -188,6 +188,9 @@ def test_usage_problem_of_the_engine(fake: Engine, capsys: Captured) -> None:
 
 
 def test_a_path_that_is_nearly_a_command(fake: Engine, capsys: Captured) -> None:
+    fake.report = engine.UsageProblem("show: no such file or folder")
+    assert run(["--isolated", "show", "x"]) == 2
+    assert "The command stands first: gaplint show, then options and paths." in capsys.readouterr().err
     fake.report = engine.UsageProblem("explian: no such file or folder")
     assert run(["explian", "NCCL001"]) == 2
     assert "There is no command 'explian' either. Did you mean explain" in capsys.readouterr().err
@@ -209,6 +212,7 @@ def test_a_path_that_is_nearly_a_command(fake: Engine, capsys: Captured) -> None
         (["--output", "jso=x"], "there is no format 'jso'"),
         (["--output", "json=missing/x"], "the folder of 'missing/x' does not exist"),
         (["--output", "json=."], "'.' is a folder"),
+        (["--output", "json=-"], "'-' names no file; to standard output: --format json"),
         (["--output", "json=x", "--output", "github=./x"], "two reports go to 'x'"),
         (["--unsafe-fixes"], "--unsafe-fixes needs --fix"),
         (["--stdin-filename", "x"], "no path is `-`"),
@@ -222,18 +226,6 @@ def test_usage_mistakes(fake: Engine, capsys: Captured, arguments: list[str], an
     assert answer in " ".join(shown.err.split())
     assert "`gaplint check --help` lists the options" in shown.err
     assert fake.requests == []
-
-
-def test_a_report_takes_no_manifests_place(
-    fake: Engine, capsys: Captured, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path("job.yaml").write_text("kind: Job\n")
-    assert run(["--output", "sarif=job.yaml"]) == 2
-    assert "'job.yaml' is there and is no report" in capsys.readouterr().err
-    assert Path("job.yaml").read_text() == "kind: Job\n"
-    assert fake.requests == []
-    assert run(["--output", "sarif=new.yaml"]) == 0
 
 
 # Streams and files
@@ -297,6 +289,49 @@ def test_reports_to_files(fake: Engine, capsys: Captured, tmp_path: Path) -> Non
     assert sorted(path.name for path in tmp_path.iterdir()) == ["out.json", "out.txt"]
 
 
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("job.yaml", "kind: Job\n"),
+        ("train.sbatch", "#!/bin/bash\n"),
+        ("named.txt", "x"),
+        ("job.json", '{"apiVersion": "batch/v1", "kind": "Job"}'),
+        ("broken.json", '{"apiVersion": "batch/v1", "kind": "Job", '),
+        (".gaplint.yaml", "{}\n"),
+        ("kustomization.yaml", "resources: []\n"),
+        ("start", "#!/bin/sh\n"),
+        ("link.json", None),
+    ],
+)
+def test_no_report_replaces_a_manifest(
+    fake: Engine, capsys: Captured, tmp_path: Path, name: str, content: str | None
+) -> None:
+    target = tmp_path / name
+    if content is None:
+        (tmp_path / "kept.yaml").write_text("kind: Job\n")
+        target.symlink_to("kept.yaml")
+    else:
+        target.write_text(content)
+    before = target.read_text()
+    assert run([name if name == "named.txt" else ".", "--output", f"json={name}"]) == 2
+    told = "is linted; give the report another file" if name == "named.txt" else "is there and is no report"
+    assert f"{name!r} {told}" in capsys.readouterr().err
+    assert target.read_text() == before
+    assert not fake.requests
+
+
+@pytest.mark.parametrize(
+    ("format_", "name"),
+    [("json", "a.json"), ("sarif", "a.json"), ("gitlab", "a.json"), ("jsonl", "a.json"), ("rdjson", "a.json"),
+     ("full", "summary"), ("junit", "a.xml"), ("markdown", "a.md")],
+)  # fmt: skip
+def test_a_report_replaces_the_one_of_the_last_run(fake: Engine, tmp_path: Path, format_: str, name: str) -> None:
+    fake.report = a_report(a_finding())
+    (tmp_path / name).write_text("")
+    for _ in range(2):
+        assert run(["--output", f"{format_}={name}"]) == 1
+
+
 @pytest.mark.usefixtures("fake")
 def test_a_report_that_fails_leaves_the_old_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     target = tmp_path / "out.json"
@@ -347,8 +382,11 @@ def test_closed_streams(fake: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdout", None)
     monkeypatch.setattr(sys, "stderr", None)
     monkeypatch.setattr(sys, "stdin", None)
-    assert run([]) == 1
+    assert run([]) == 2  # nobody got to see the findings
+    assert run(["--output", "json=out.json", "--quiet", "--format", "full"]) == 2
     assert run(["-"]) == 2
+    fake.report = a_report()
+    assert run(["--quiet"]) == 0
 
 
 def test_paths_count_from_the_root_of_the_repository(
@@ -400,12 +438,16 @@ def test_a_folder_that_is_called_like_a_command(
 
     monkeypatch.setattr(registry, "rules", lambda: ())
     (tmp_path / "rules").mkdir()
+    (tmp_path / "rules" / "own.py").touch()
+    assert run(["rules"]) == 0
+    assert capsys.readouterr().err == ""
+    (tmp_path / "rules" / "prometheus.yaml").touch()
     assert run(["rules"]) == 0
     assert "gaplint check rules" in capsys.readouterr().err
     assert run(["check", "rules"]) == 0
     assert fake.requests[0].paths == ("rules",)
     assert capsys.readouterr().err == ""
-    (tmp_path / "check").mkdir()
+    (tmp_path / "check").touch()
     assert run(["check"]) == 0
     assert "gaplint check check" in capsys.readouterr().err
 

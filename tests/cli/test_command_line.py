@@ -127,6 +127,28 @@ def test_nothing_to_check(tmp_path: Path) -> None:
     assert done.returncode == 0
     assert done.stdout.startswith(b"Nothing to judge")
     assert gaplint("--fail-if-empty", folder=tmp_path).returncode == 3
+    (tmp_path / "service.yaml").write_text("apiVersion: v1\nkind: Service\nmetadata: {name: gpu-train}\n")
+    (tmp_path / ".gaplint.yaml").write_text("{}\n")
+    for paths in (("service.yaml",), (".",)):  # read, and there was nothing that a rule looks at
+        done = gaplint("--fail-if-empty", *paths, folder=tmp_path)
+        assert done.returncode == 3
+        assert done.stdout.startswith(b"Nothing to judge")
+        assert b"not YAML" not in done.stdout  # one's own configuration is no file that was passed over
+
+
+def test_templates_are_told_how_they_are_judged(tmp_path: Path) -> None:
+    template = "apiVersion: batch/v1\nkind: Job\nmetadata: {name: train}\nspec: {{ .spec }}\n"
+    told = {
+        1: "Hint: 0.yaml is a template: give gaplint what it becomes, by a pipe into `gaplint -`",
+        2: "Hint: 0.yaml and 1.yaml are templates: give gaplint what they become, by a pipe into `gaplint -`",
+        4: "Hint: 0.yaml, 1.yaml and 2 more are templates: give gaplint what they become, by a pipe into `gaplint -`",
+    }
+    for number in range(4):
+        (tmp_path / f"{number}.yaml").write_text(template)
+        if number + 1 in told:
+            done = gaplint("--fail-if-empty", folder=tmp_path)
+            assert told[number + 1] in done.stdout.decode()
+            assert done.returncode == 3
 
 
 def test_names_that_speak_to_terminals_and_runners(tmp_path: Path) -> None:
@@ -140,6 +162,14 @@ def test_names_that_speak_to_terminals_and_runners(tmp_path: Path) -> None:
         commands = [line for line in shown.splitlines() if line.lstrip().startswith("::")]
         assert len(commands) == (len(names) if form == "github" else 0)
         assert "##[" not in shown
+
+
+@pytest.mark.parametrize("arguments", [["{}"], ["--changed", "{}"], ["--baseline", "{}"], ["--config", "{}"]])
+def test_a_missing_path_with_a_line_end_is_named_on_one_line(folder: Path, arguments: list[str]) -> None:
+    done = gaplint(*(word.format("no\nsuch\r") for word in arguments), folder=folder)
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert b"no\\nsuch\\r" in done.stderr
+    assert b"\nsuch" not in done.stderr
 
 
 def test_a_path_that_is_not_utf8(tmp_path: Path) -> None:
@@ -172,7 +202,7 @@ def test_a_reader_that_goes_away(folder: Path) -> None:
         process.stdout.read(10)
         process.stdout.close()
         assert process.stderr.read() == b""
-        assert process.wait(60) == 1
+        assert process.wait(60) == 141
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
@@ -183,6 +213,30 @@ def test_a_full_disk(folder: Path) -> None:
         )
     assert done.returncode == 2
     assert done.stderr == b"gaplint: error: the report could not be written: No space left on device\n"
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+@pytest.mark.parametrize("arguments", [["--version"], ["--help"], ["rules"]])
+def test_a_full_disk_for_whatever_is_told(folder: Path, arguments: list[str]) -> None:
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run(
+            [GAPLINT, *arguments], cwd=folder, stdout=full, stderr=subprocess.PIPE, env=ENVIRONMENT, check=False
+        )
+    assert done.returncode == 2
+    assert b"could not be written: No space left on device" in done.stderr
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs a shell")
+def test_closed_streams(folder: Path) -> None:
+    def outcome(redirections: str) -> tuple[int, bytes]:
+        done = subprocess.run(
+            f'"{GAPLINT}" {redirections}', shell=True, cwd=folder, stderr=subprocess.PIPE, env=ENVIRONMENT, check=False
+        )
+        return done.returncode, done.stderr
+
+    assert outcome(">&-") == (2, b"gaplint: error: the report could not be written: standard output is closed\n")
+    assert outcome("missing 2>&-") == (2, b"")
+    assert outcome(">&- 2>&-") == (2, b"")
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs signals")

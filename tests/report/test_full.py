@@ -119,9 +119,19 @@ def test_statistics() -> None:
     )
 
 
+def test_what_is_said_again_and_again_is_counted_at_the_end() -> None:
+    report = sample_report()
+    one = next(found for found in report.findings if found.suppressed is None and found.code == "NCCL001")
+    assert "Most often" not in render("full", report, RenderOptions())
+    report.findings += [one] * 11
+    shown = render("full", report, RenderOptions(width=200)).replace("\n", " ")
+    assert "Most often: NCCL001 12 times in 1 file; --statistics counts all rules, `gaplint explain NCCL001`" in shown
+    assert "Most often" not in render("full", report, RenderOptions(summary=False))
+
+
 def test_clean_and_empty() -> None:
     clean = Report()
-    clean.summary.files, clean.summary.documents, clean.summary.workloads = 3, 3, 2
+    clean.summary.files, clean.summary.workloads, clean.summary.judged = 3, 2, 2
     assert render("full", clean, RenderOptions()) == "No gaps found in 2 workloads, 3 files.\n"
     assert render("full", Report(), RenderOptions()).startswith("Nothing to judge: ")
 

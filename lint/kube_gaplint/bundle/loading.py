@@ -86,10 +86,7 @@ class Loader:
         self._assemble()
         self.loaded.hints.extend(self.discovery.hints)
         if self._templates:
-            more = f" and {len(self._templates) - 1} more files are" if len(self._templates) > 1 else " is"
-            self.loaded.hints.append(
-                f"{self._templates[0]}{more} not YAML until filled in: pass the outcome, … | gaplint -"
-            )
+            self.loaded.hints.append(_of_templates(self._templates))
         return self.loaded
 
     def _assemble(self) -> None:
@@ -418,3 +415,12 @@ def _template_names(source: Source, documents: Sequence[Document]) -> list[str]:
             at += 1
         after = document.root.span.end
     return names
+
+
+def _of_templates(paths: list[str]) -> str:
+    """What to do with files that are no YAML before somebody fills them in."""
+    if len(paths) == 1:
+        return f"{paths[0]} is a template: give gaplint what it becomes, by a pipe into `gaplint -`"
+    more = len(paths) - 2
+    names = f"{paths[0]} and {paths[1]}" if not more else f"{paths[0]}, {paths[1]} and {more} more"
+    return f"{names} are templates: give gaplint what they become, by a pipe into `gaplint -`"

@@ -1,7 +1,7 @@
 """The command `gaplint`: picks the command, runs it, and turns whatever happens into an exit code.
 
 0 nothing at or above --fail-on · 1 findings · 2 the run itself is wrong · 3 nothing to check, with --fail-if-empty ·
-130 interrupted.
+130 interrupted · 141 the reader of the report went away.
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ FOUND = 1
 WRONG = 2
 EMPTY = 3
 INTERRUPTED = 130
+READER_GONE = 141
+"""What a shell gives for a program that SIGPIPE has ended: whoever read standard output wants no more of it."""
 COMPLETION = "_GAPLINT_COMPLETE"
 """The variable by which a shell asks for completions."""
 
@@ -58,8 +60,10 @@ def run(arguments: Sequence[str]) -> int:
     except click.ClickException as problem:
         console.error(problem.format_message())
         return WRONG
+    except BrokenPipeError:
+        return READER_GONE
     except OSError as problem:
-        if problem.errno not in (errno.ENOSPC, errno.EIO, errno.EBADF, errno.EDQUOT):
+        if problem.errno not in (errno.ENOSPC, errno.EIO, errno.EBADF, errno.EDQUOT, errno.EAGAIN):
             return _crashed(problem)
         console.error(f"the report could not be written: {problem.strerror}")
         return WRONG
@@ -77,14 +81,25 @@ def _run(arguments: list[str]) -> int:
         return 0
     name = first if first in COMMANDS else "check"
     rest = arguments[1:] if first in COMMANDS else arguments
-    if name == first and not rest and Path(name).exists():
-        console.hint(f"{name!r} is taken as the command; to lint the path of that name: gaplint check {name}")
     command: click.Command = importlib.import_module(f"kube_gaplint.cli.{name}").command
     try:
         with command.make_context(f"gaplint {name}", rest) as context:
-            return int(command.invoke(context))
+            code = int(command.invoke(context))
     except click.exceptions.Exit as finished:  # --help
         return finished.exit_code
+    if name == first and not rest and _may_be_linted(name):
+        console.hint(f"{name!r} was taken as the command; to lint the path of that name: gaplint check {name}")
+    return code
+
+
+def _may_be_linted(path: str) -> bool:
+    """Whether a path that is called like a command is a file, or a folder with a manifest or script right in it."""
+    if not Path(path).is_dir():
+        return Path(path).is_file()
+    from kube_gaplint.disk import file_names
+    from kube_gaplint.facts.candidates import SCRIPT_ENDINGS, YAML_ENDINGS
+
+    return any(Path(name).suffix.lower() in YAML_ENDINGS | SCRIPT_ENDINGS for name in file_names(path))
 
 
 def _overview() -> str:

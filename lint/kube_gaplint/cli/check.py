@@ -28,6 +28,7 @@ from kube_gaplint.cli.types import (
     OutputFile,
     RuleList,
 )
+from kube_gaplint.disk import one_line
 from kube_gaplint.facts.candidates import BASELINE_NAME
 from kube_gaplint.findings import Finding, Report, Severity
 from kube_gaplint.report import FOR_PEOPLE, FORMATS, render
@@ -61,7 +62,8 @@ _EXIT_CODES = """\
 1    findings (or --diff would change something)
 2    the run itself is wrong: usage, an unknown code, a missing path, a crash
 3    nothing to check, with --fail-if-empty
-130  interrupted"""
+130  interrupted
+141  whoever read the report went away (| head)"""
 
 
 def _names(values: tuple[tuple[str, ...], ...]) -> tuple[str, ...]:
@@ -274,7 +276,7 @@ def command(
         "--diff-base": diff_base,
         "--changed": changed,
     }
-    _check_options({name for name, value in given.items() if value}, outputs)
+    _check_options({name for name, value in given.items() if value}, outputs, inputs.paths)
     concerned = None
     if changed:
         inputs, concerned = _around(inputs)
@@ -374,15 +376,18 @@ _CONFLICTS = (
 """Options that do not go together, and why."""
 
 
-def _check_options(given: set[str], outputs: tuple[OutputFile, ...]) -> None:
+def _check_options(given: set[str], outputs: tuple[OutputFile, ...], paths: tuple[str, ...]) -> None:
     for one, other, why in _CONFLICTS:
         if one in given and other in given:
             raise click.UsageError(why)
     if "--unsafe-fixes" in given and not given & {"--fix", "--diff"}:
         raise click.UsageError("--unsafe-fixes needs --fix (to change the files) or --diff (to see the changes).")
+    named = {Path(path).resolve() for path in paths if path != "-"}
     seen: dict[Path, OutputFile] = {}
     for output in outputs:
         first = seen.setdefault(output.path.resolve(), output)
+        if output.path.resolve() in named:
+            raise click.UsageError(f"{os.fspath(output.path)!r} is linted; give the report another file.")
         if first is not output:
             raise click.UsageError(f"two reports go to {os.fspath(output.path)!r}; give each its own file.")
 
@@ -393,7 +398,7 @@ def _around(inputs: Inputs) -> tuple[Inputs, Given]:
 
     for path in inputs.paths:
         if not Path(path).exists():
-            raise click.ClickException(f"{path}: no such file or folder")
+            raise click.ClickException(f"{one_line(path)}: no such file or folder")
     return replace(inputs, paths=tuple(around(inputs.paths))), Given.of(inputs.paths)
 
 
@@ -477,7 +482,7 @@ def _write_files(outputs: tuple[OutputFile, ...], report: Report, options: Rende
 def _tell(report: Report, least: Severity, *, quiet: bool) -> None:
     """What formats for programs leave out, on standard error."""
     for failed in report.errors:
-        console.note(f"gaplint: {failed.path} could not be read: {failed.reason}")
+        console.note(f"gaplint: {one_line(failed.path)} could not be read: {failed.reason}")
     if not quiet:
         for line in closing_lines(report, least):
             console.note(f"gaplint: {line}")

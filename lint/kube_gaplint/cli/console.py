@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import os
 import shutil
 import sys
@@ -39,13 +41,15 @@ def is_ascii_only(stream: TextIO | None) -> bool:
 
 
 def write_out(text: str) -> None:
-    """Write to standard output, whatever its encoding, and flush. A reader that has gone (`| head`) is no error.
+    """Write to standard output, whatever its encoding, and flush.
 
-    Raises OSError.
+    Raises OSError: BrokenPipeError where the reader has gone (`| head`).
     """
     stream = sys.stdout
-    if stream is None or not text:
+    if not text:
         return
+    if stream is None:
+        raise OSError(errno.EBADF, "standard output is closed")
     encoding = stream.encoding or "utf-8"
     data = text.encode(encoding, "backslashreplace")
     buffer = getattr(stream, "buffer", None)
@@ -54,10 +58,16 @@ def write_out(text: str) -> None:
             stream.write(data.decode(encoding))
         else:
             stream.flush()
-            buffer.write(data)
+            left = memoryview(data)
+            while left:  # without a buffer (PYTHONUNBUFFERED) a part may be written, or nothing
+                written = buffer.write(left)
+                if written is None:
+                    raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
+                left = left[written:]
         stream.flush()
     except BrokenPipeError:
         _silence()
+        raise
 
 
 def note(message: str) -> None:
@@ -67,8 +77,9 @@ def note(message: str) -> None:
         return
     lines = message.split("\n")
     text = "".join(f"{guarded(visible(line, ascii_only=is_ascii_only(stream)))}\n" for line in lines)
-    stream.write(text)
-    stream.flush()
+    with contextlib.suppress(OSError):  # there is nowhere else to tell it
+        stream.write(text)
+        stream.flush()
 
 
 def error(message: str) -> None:

@@ -192,6 +192,10 @@ def wrong_paths(problem: Exception, paths: Sequence[str]) -> click.ClickExceptio
     for path in paths:
         if path != "-" and not disk.exists(path):
             near = did_you_mean(path, COMMANDS)
+            if path in COMMANDS:
+                return click.ClickException(
+                    f"{problem}\nThe command stands first: gaplint {path}, then options and paths."
+                )
             if near:
                 return click.ClickException(f"{problem}\nThere is no command {path!r} either.{near}")
     return click.ClickException(str(problem))

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import click
 from msgspec import Struct
 
-from kube_gaplint.facts.candidates import SCRIPT_ENDINGS, SHELL_ENDINGS, YAML_ENDINGS
 from kube_gaplint.report.escape import visible
 
 if TYPE_CHECKING:
@@ -154,14 +153,23 @@ class FormatAndFile(click.ParamType[OutputFile]):
         if name.lower() not in self.formats:
             near = did_you_mean(name.lower(), self.formats)
             self.fail(f"there is no format {visible(name)!r}; there are {', '.join(self.formats)}.{near}", param, ctx)
+        if file == "-":
+            self.fail(f"'-' names no file; to standard output: --format {name.lower()}.", param, ctx)
         path = Path(file)
         if path.is_dir():
             self.fail(f"{visible(file)!r} is a folder; name a file in it.", param, ctx)
         if not path.parent.is_dir():
             self.fail(f"the folder of {visible(file)!r} does not exist.", param, ctx)
-        if path.suffix.lower() in YAML_ENDINGS | SCRIPT_ENDINGS | SHELL_ENDINGS and path.is_file():
+        if _is_source(path):
             self.fail(f"{visible(file)!r} is there and is no report; name another file.", param, ctx)
         return OutputFile(name.lower(), path)
+
+
+def _is_source(path: Path) -> bool:
+    from kube_gaplint import disk
+    from kube_gaplint.discover import is_source
+
+    return is_source(disk.real(str(path)))
 
 
 class Jobs(click.ParamType[int]):

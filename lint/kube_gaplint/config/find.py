@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from kube_gaplint import disk
 from kube_gaplint.discover import FileId, read_file, within
+from kube_gaplint.disk import one_line
 
 YAML_NAMES = (".gaplint.yaml", ".gaplint.yml")
 PYPROJECT = "pyproject.toml"
@@ -62,7 +63,7 @@ def read(path: str) -> ConfigFile:
     data = read_file(FileId(path, real))
     if data is None:
         reason = "no such file" if not disk.exists(real) else "it cannot be read as a file"
-        raise ConfigProblem(f"{path}: {reason}")
+        raise ConfigProblem(f"{one_line(path)}: {reason}")
     return ConfigFile(path, os.path.dirname(real), data)
 
 

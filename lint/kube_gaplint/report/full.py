@@ -9,7 +9,7 @@ from kube_gaplint.report.escape import guarded, visible
 from kube_gaplint.report.layout import ASCII, BOX, Palette, hanging, padded, table, width_of, wrapped
 from kube_gaplint.report.options import RenderOptions
 from kube_gaplint.report.snippet import Look, short, snippet
-from kube_gaplint.report.words import closing_lines, severities_of, subject_name
+from kube_gaplint.report.words import closing_lines, most_often, severities_of, subject_name
 
 _WIDEST = 120
 """Prose is not set wider than this; longer lines are hard to read."""
@@ -154,6 +154,7 @@ def _errors(errors: list[FileError], look: Look) -> list[str]:
 
 def _closing(report: Report, options: RenderOptions, look: Look) -> list[str]:
     first, *rest = closing_lines(report, options.min_severity)
+    rest = [line for line in (most_often(report), *rest) if line]
     worst = report.worst()
     colour = look.palette.good if worst is None else lambda text: look.palette.severity(worst, text)
     lines = [colour(line) for line in wrapped(_plain(first, look), _prose(look))]

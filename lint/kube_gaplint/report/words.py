@@ -52,8 +52,8 @@ def _severities(counts: Mapping[Severity, int]) -> str:
 
 
 def is_empty(report: Report) -> bool:
-    """Whether there was nothing to judge: no document that could matter, and no batch script."""
-    return not (report.summary.workloads or report.summary.documents or report.findings or report.errors)
+    """Whether there was nothing to judge: no object that a rule looks at, and no batch script."""
+    return not (report.summary.judged or report.findings or report.errors)
 
 
 def verdict(report: Report) -> str:
@@ -66,6 +66,23 @@ def verdict(report: Report) -> str:
     if is_empty(report):
         return f"Nothing to judge: no training workload, batch script or node pool in {count(summary.files, 'file')}"
     return f"No {'new ' if summary.accepted or summary.elsewhere else ''}gaps found in {judged}"
+
+
+_OFTEN = 10
+_MOST_OFTEN = 3
+
+
+def most_often(report: Report) -> str:
+    """The rules that speak again and again, where any does: one line at the end of a long report; else empty."""
+    counts = Counter(finding.code for finding in report.findings if finding.suppressed is None)
+    files: dict[str, set[str]] = {}
+    for finding in report.findings:
+        files.setdefault(finding.code, set()).add(finding.place.source.path)
+    often = sorted((-number, code) for code, number in counts.items() if number >= _OFTEN)[:_MOST_OFTEN]
+    if not often:
+        return ""
+    shown = ", ".join(f"{code} {-number:,} times in {count(len(files[code]), 'file')}" for number, code in often)
+    return f"Most often: {shown}; --statistics counts all rules, `gaplint explain {often[0][1]}` tells more."
 
 
 def closing_lines(report: Report, least: Severity) -> list[str]:
