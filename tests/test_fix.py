@@ -199,7 +199,7 @@ def test_a_variable_of_a_batch_script_is_exported_behind_the_header(newline: str
     file = File(text, "job.sbatch")
     header = file.word(f"#SBATCH --nodes=4{newline}#SBATCH --gres=gpu:8")
     result = fixed(finding(SetVariable(header, "NCCL_X", "a b")))
-    assert result == text.replace("gpu:8", f"gpu:8{newline}export NCCL_X='a b'")
+    assert result == text.replace("gpu:8", f"gpu:8{newline}{newline}export NCCL_X='a b'")
 
 
 def test_a_batch_script_in_a_literal_text() -> None:
@@ -212,7 +212,7 @@ def test_a_batch_script_in_a_literal_text() -> None:
         finding(SetVariable(header, "B", "2")),
         finding(AddOption(file.word("srun"), ("--kill-on-bad-exit=1", "--wait=60")), code="SLURM001"),
     )
-    assert result == text.replace("gpu:8\n", "gpu:8\n    export A=1\n    export B=2\n").replace(
+    assert result == text.replace("gpu:8\n", "gpu:8\n\n    export A=1\n    export B=2\n").replace(
         "srun ", "srun --kill-on-bad-exit=1 --wait=60 "
     )
 
@@ -225,7 +225,22 @@ def test_directives_go_in_front_of_exports() -> None:
         finding(AddLine(header, "#SBATCH --requeue", "header"), code="SLURM002"),
         finding(SetVariable(header, "B", "2"), code="NCCL002"),
     )
-    assert result == BATCH.replace("gpu:8\n", "gpu:8\n#SBATCH --requeue\nexport A=1\nexport B=2\n")
+    assert result == BATCH.replace("gpu:8\n", "gpu:8\n#SBATCH --requeue\n\nexport A=1\nexport B=2\n")
+
+
+def test_exports_go_behind_those_that_follow_the_header() -> None:
+    head = "#!/bin/bash\n#SBATCH --nodes=4\n#SBATCH --comment=it's\n"
+    file = File(f"{head}\nexport A=1 # one\nexport B='2'\n\nexport C=3\nsrun x\n", "job.sbatch")
+    result = fixed(finding(SetVariable(file.word("#SBATCH --nodes=4"), "X", "1")))
+    assert result == f"{head}\nexport A=1 # one\nexport B='2'\nexport X=1\n\nexport C=3\nsrun x\n"
+
+
+@pytest.mark.parametrize("following", ["export A='1\n2'\n", "export A=1 \\\n  B=2\n", "export A=`x\n`\n", "set -e\n"])
+def test_exports_do_not_go_into_a_command(following: str) -> None:
+    head = "#!/bin/bash\n#SBATCH --nodes=4\n"
+    file = File(f"{head}\n{following}srun x\n", "job.sbatch")
+    result = fixed(finding(SetVariable(file.word("#SBATCH --nodes=4"), "X", "1")))
+    assert result == f"{head}\nexport X=1\n\n{following}srun x\n"
 
 
 @pytest.mark.parametrize("style", [">-", '"', "'", "plain"])
@@ -465,6 +480,15 @@ def test_a_line_goes_before_the_command() -> None:
     file = File(text)
     result = fixed(finding(AddLine(file.word("y | tee log"), "set -o pipefail")))
     assert result == text.replace("    python", "    set -o pipefail\n    python")
+
+
+def test_a_line_goes_before_the_comments_on_the_command() -> None:
+    text = "#!/bin/bash\n#SBATCH --nodes=4\n# all ranks\n# to debug: echo\nsrun x | tee log\n"
+    result = fixed(finding(AddLine(File(text, "run.sh").word("srun"), "set -o pipefail")))
+    assert result == text.replace("# all ranks", "set -o pipefail\n# all ranks")
+    inner = "a: |\n  # all ranks\n  srun x | tee log\n"
+    result = fixed(finding(AddLine(File(inner).word("srun"), "set -o pipefail")))
+    assert result == inner.replace("  # all", "  set -o pipefail\n  # all")
 
 
 def test_a_line_that_breaks_the_script_is_not_added() -> None:

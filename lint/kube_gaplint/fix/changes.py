@@ -492,6 +492,6 @@ def _add_to_header(script: Script, span: Span, line: str) -> Draft:
     shown = script.file.text[span.start : span.end]
     if shown.lstrip().startswith("#"):
         # sbatch reads no directive behind the first command, which an export is.
-        behind = (_DIRECTIVE,) if line.startswith(_DIRECTIVE) else (_DIRECTIVE, "export ")
-        return script.add_line_after(span, line, behind)
+        beside = "" if line.startswith(_DIRECTIVE) else "export "
+        return script.add_line_after(span, line, (_DIRECTIVE,), beside)
     return script.add_line_before(span, line)

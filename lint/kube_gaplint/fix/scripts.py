@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 _BLANKS = lazy_re.compile(r"[ \t]*")
 _LINE_END = lazy_re.compile(r"[^\r\n]*")
 _GOES_ON = lazy_re.compile(r"[^\s;&|()<>]")
+_REMARK = lazy_re.compile(r"[ \t]*#(?!!|SBATCH)")
+_WHOLE = lazy_re.compile(r"""(?:[^'"`\\\r\n]|'[^'\r\n]*'|"(?:[^"\\\r\n]|\\.)*")*""")
+"""A line that is a command by itself: all quotes are closed, and nothing continues it."""
 _ONLY_THIS = lazy_re.compile(r"(?:export[ \t]+|#SBATCH[ \t]+)?")
 
 
@@ -86,13 +89,19 @@ class Script(Struct, frozen=True):
         return self._line_before(span, comment, is_comment=True)
 
     def add_line_before(self, span: Span, line: str) -> Draft:
-        """Add a line in front of the one on which a command begins; behind no `\\` that continues the one before."""
+        """Add a line in front of the one on which a command begins, and of the comments right above it; behind no `\\`
+        that continues the one before."""
         return self._line_before(span, line)
 
     def _line_before(self, span: Span, line: str, *, is_comment: bool = False) -> Draft:
         start = self._line_start(span.start)
         while self._continues(start):
             start = self._line_start(start - 1)
+        while not is_comment and start > self._first:
+            above = self._line_start(start - 1)
+            if not _REMARK.match(self.file.text, above, start) or (self.scalar is not None and above <= self._first):
+                break
+            start = above
         self._wants_lines(Span(start, span.end))
         blanks = self._blanks(start)
         own = blanks[self._indentation(start) :]
@@ -104,27 +113,52 @@ class Script(Struct, frozen=True):
                 raise Refused("a comment would become part of the program there")
         return self._draft([(Span(start, start), f"{blanks}{line}{newline}", f"{own}{line}\n")], anchor=anchor)
 
-    def add_line_after(self, span: Span, line: str, behind: tuple[str, ...] = ()) -> Draft:
+    def add_line_after(self, span: Span, line: str, behind: tuple[str, ...] = (), beside: str = "") -> Draft:
         """Add a line behind the one on which a span ends, indented as that one.
 
-        Lines that follow and begin with one of `behind` stay in front of it.
+        Lines that follow and begin with one of `behind` stay in front of it. With `beside`, so do lines that begin with
+        that and follow behind an empty one; where there are none, an empty line sets the new one apart.
         """
         self._wants_lines(span)
         text = self.file.text
         start = self._line_start(span.end)
         blanks = self._blanks(start)
-        end = self._line_end(span.end)
-        last = len(text) if self.scalar is None else self.scalar.span.end
-        while behind:
-            following = end + (2 if text[end : end + 2] == "\r\n" else 1)
-            if following >= last or not text.startswith(tuple(blanks + word for word in behind), following):
-                break
-            end = self._line_end(following)
+        end = self._lines_behind(self._line_end(span.end), tuple(blanks + word for word in behind))
+        apart = ""
+        if beside:
+            siblings = self._lines_behind(end, (blanks + beside,), commands=True)
+            apart = self.file.source.newline if siblings == end else ""
+            end = siblings
         if text[end - 1 : end] == "\\":
             raise Refused("the line before goes on")
         own = blanks[self._indentation(start) :]
         newline = self.file.source.newline
-        return self._draft([(Span(end, end), f"{newline}{blanks}{line}", f"\n{own}{line}")])
+        shown, meant = f"{newline}{blanks}{line}", f"\n{own}{line}"
+        return self._draft([(Span(end, end), apart + shown, f"\n{meant}" if apart else meant)])
+
+    def _lines_behind(self, end: int, words: tuple[str, ...], *, commands: bool = False) -> int:
+        """The end of the last of the lines that follow a line end and begin with one of some words.
+
+        `commands`: they may follow behind an empty line, and each is a whole command.
+        """
+        text = self.file.text
+        last = len(text) if self.scalar is None else self.scalar.span.end
+        empty = commands
+        while words:
+            following = self._next_line(end)
+            if empty and following < last and not text[following : self._line_end(following)].strip():
+                following = self._next_line(self._line_end(following))
+            empty = False
+            if following >= last or not text.startswith(words, following):
+                break
+            line_end = self._line_end(following)
+            if commands and not _WHOLE.fullmatch(text, following, line_end):
+                break
+            end = line_end
+        return end
+
+    def _next_line(self, end: int) -> int:
+        return end + (2 if self.file.text[end : end + 2] == "\r\n" else 1)
 
     def remove(self, span: Span) -> Draft:
         """Take a word out, with its line where nothing else stands on it."""

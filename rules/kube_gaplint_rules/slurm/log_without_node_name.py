@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kube_gaplint.findings import AddLine, Change, Fix, Gap, ReplaceValue, Severity
+from kube_gaplint.findings import AddOption, Fix, Gap, ReplaceValue, Severity
 from kube_gaplint.model.scale import size
 from kube_gaplint.model.setting import Origin, Set, Setting, Unknown
 from kube_gaplint.model.slurm import Batch, Step, name_holds
@@ -58,7 +58,8 @@ def check(batch: Batch, _context: Context) -> Iterator[Gap]:
     The program or a collector writes the host into each line.
 
     ## Fix safety
-    Safe: the file gets another name.
+    Safe: the file of a step gets the host into its name. Where the step writes into the job's file or into a pipe, srun
+    puts the number of the task before each line.
 
     ## References
     - https://slurm.schedmd.com/srun.html#SECTION_IO-Redirection
@@ -69,7 +70,7 @@ def check(batch: Batch, _context: Context) -> Iterator[Gap]:
     for step in batch.training_steps:
         name = step.log if isinstance(step.log, Set) else own
         if not isinstance(step.log, Unknown) and not _tells(name) and not _labels(step) and not _by_rank(batch):
-            yield _gap(batch, name)
+            yield _gap(batch, step, name)
             return
 
 
@@ -88,30 +89,31 @@ def _by_rank(batch: Batch) -> bool:
     return any(launcher.options.find(*BY_RANK) for process in processes for launcher in process.launchers)
 
 
-def _gap(batch: Batch, name: Setting[str]) -> Gap:
+def _gap(batch: Batch, step: Step, name: Setting[str]) -> Gap:
     shown = name.value if isinstance(name, Set) else DEFAULT
     directive = batch.directive("output")
     origin = Origin(batch.header if directive is None else directive.place)
-    changes: tuple[Change, ...] = (AddLine(Origin(batch.header), f"#SBATCH --output={_with_host(DEFAULT)}", "header"),)
     if isinstance(name, Set) and name.value == shown:
         origin = name.origin
-        if origin.place.text.endswith(shown):
-            places = [origin.place]
-            errors = batch.directive("error")
-            written = None if errors is None or not isinstance(errors.value, Set) else errors.value.value
-            if errors is not None and written == shown and errors.place.text.endswith(shown):
-                places.append(errors.place)  # errors that go to the same file stay with the rest
-            changes = tuple(
-                ReplaceValue(Origin(place), place.text.removesuffix(shown) + _with_host(shown)) for place in places
-            )
     assert batch.workload is not None
     return Gap(
         origin,
         f"{shown} tells neither host nor rank",
         f"when one of {size(batch.workload)} fails, nobody can tell which one to exclude",
         detail="output",
-        fix=Fix("put the host into the file's name: %N", changes, safe=True),
+        fix=_fix(step, origin, shown),
     )
+
+
+def _fix(step: Step, origin: Origin, name: str) -> Fix:
+    """srun makes a file for each host of a name that holds one; all else takes what srun writes as it comes."""
+    if step.options.find("output", "o") is not None:
+        text = origin.place.text
+        changes = (ReplaceValue(origin, text.removesuffix(name) + _with_host(name)),) if text.endswith(name) else ()
+        return Fix("put the host into the file's name: %N", changes, safe=True)
+    if step.launcher != "srun":
+        return Fix("let each rank write a file of its own, or its number before each line")
+    return Fix("let srun write the task's number before each line", (AddOption(step.origin, ("--label",)),), safe=True)
 
 
 def _with_host(name: str) -> str:
