@@ -28,9 +28,12 @@ restartPolicy other than Never. (kubernetes/kubernetes, issue 125677, asks for a
 REPLACEMENT_POLICY_SINCE = (1, 29)
 """From this release on podReplacementPolicy is there without a feature gate."""
 
+_DISRUPTED = {"type": DISRUPTION, "status": "True"}
+"""`status` is True by default, but Kubernetes' published schemas want it written."""
+
 IGNORE_RULES: Mapping[str, list[dict[str, Any]]] = {
-    "Job": [{"action": "Ignore", "onPodConditions": [{"type": DISRUPTION}]}],
-    "JobSet": [{"action": "FailJob", "onPodConditions": [{"type": DISRUPTION}]}],
+    "Job": [{"action": "Ignore", "onPodConditions": [_DISRUPTED]}],
+    "JobSet": [{"action": "FailJob", "onPodConditions": [_DISRUPTED]}],
 }
 """Rules of a podFailurePolicy that keep disruptions from spending retries: of a Job by itself, and of a child Job whose
 JobSet has `RESTART_RULES`."""
