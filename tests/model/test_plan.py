@@ -155,11 +155,12 @@ def test_absurd_numbers_give_a_plan(**numbers: Any) -> None:
 def test_more_failures_are_never_better(rate: float, more: float) -> None:
     numbers = {"nodes": 64.0, "days": 30.0, "save_seconds": 60.0, "interval": 3600.0}
     fewer, worse = planned(rate=rate, **numbers), planned(rate=rate * more, **numbers)
-    assert value(worse.expected) >= value(fewer.expected)
+    rounding = 1 + 1e-9  # a rate that differs in the last bit may give a result that does
+    assert value(worse.expected) * rounding >= value(fewer.expected)
     assert value(worse.retries) >= value(fewer.retries)
-    assert value(worse.goodput_now) <= value(fewer.goodput_now)
+    assert value(worse.goodput_now) <= value(fewer.goodput_now) * rounding
     assert value(worse.goodput_best) <= value(fewer.goodput_best) + 1e-4  # so exact is Daly's series
-    assert value(worse.unharmed) <= value(fewer.unharmed)
+    assert value(worse.unharmed) <= value(fewer.unharmed) * rounding
 
 
 # Workloads
