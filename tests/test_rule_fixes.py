@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from fixture_files import fixtures
+from fixture_files import ROOT, fixtures
 from kube_gaplint import fix, registry
 from kube_gaplint.disk import reading_instead
 from kube_gaplint.engine import Request, lint
@@ -80,3 +80,10 @@ def test_the_page_says_what_kind_of_fix_there_is(code: str) -> None:
     words = set(re.findall(r"\b(?:un)?safe\b", section))
     assert made <= words
     assert bool(made) is not ("no automatic fix" in section or "no change is made" in section)
+
+
+def test_processes_without_slots_get_slots_not_fewer_processes() -> None:
+    found = findings(ROOT / "GPU003" / "fires-mpi-default-slots.yaml", "GPU003")
+    [change] = fix.plan(found, unsafe=True).changes
+    assert "\nspec:\n  slotsPerWorker: 8\n" in change.new_text
+    assert '- "16"' in change.new_text

@@ -58,6 +58,8 @@ class Mismatch(Struct, frozen=True):
     fits: int = 0
     along: tuple[tuple[Origin, int, int], ...] = ()
     """Numbers that follow from it: where they stand, what they are and what they would have to be."""
+    slots: int = 0
+    """The slotsPerWorker with which all devices are used and the number at `origin` is right; 0 where none is known."""
 
 
 def mismatches(process: TrainingProcess) -> list[Mismatch]:
@@ -304,6 +306,7 @@ def _slots(process: TrainingProcess) -> Iterator[Mismatch]:
         f"{counted(slots.value, 'slot')} a worker",
         count.value,
         total,
+        slots=devices.value if devices is not None and count.value == workload.nodes.value * devices.value else 0,
     )
 
 

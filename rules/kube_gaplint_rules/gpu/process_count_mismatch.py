@@ -2,7 +2,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kube_gaplint.findings import Fix, Gap, Related, Severity, rescaled
+from kube_gaplint.findings import Fix, Gap, Related, ReplaceValue, SetKey, Severity, rescaled
+from kube_gaplint.model.setting import Origin
 from kube_gaplint.model.training import TrainingProcess
 from kube_gaplint.model.world import Mismatch, mismatches
 from kube_gaplint.rule import Context, rule
@@ -76,7 +77,8 @@ def check(process: TrainingProcess, _context: Context) -> Iterator[Gap]:
 
     ## Fix safety
     Unsafe: the number of processes or nodes becomes that of the devices or pods that are asked for, and which of the
-    two is right is yours to say. Sizes of parallel groups are left to you.
+    two is right is yours to say. Where an MPIJob starts a process for each GPU and has too few slots, slotsPerWorker
+    becomes the GPUs of a worker. Sizes of parallel groups are left to you.
 
     ## References
     - https://docs.pytorch.org/docs/stable/elastic/run.html
@@ -92,12 +94,19 @@ def check(process: TrainingProcess, _context: Context) -> Iterator[Gap]:
             found.consequence,
             detail=found.detail,
             related=(Related(found.other, found.other_says),),
-            fix=_fix(found),
+            fix=_fix(process, found),
             container=process.container.name,
         )
 
 
-def _fix(found: Mismatch) -> Fix:
+def _fix(process: TrainingProcess, found: Mismatch) -> Fix:
+    if found.slots:  # fewer processes would fit as well, and leave GPUs idle
+        whole = process.workload.origin
+        spec = Origin(whole.place, node=whole.node)
+        written = found.other.written
+        key = ("spec", "slotsPerWorker")
+        change = ReplaceValue(found.other, str(found.slots)) if written else SetKey(spec, key, found.slots)
+        return Fix(f"set slotsPerWorker: {found.slots}", (change,))
     title = "bring the two numbers together; where the launcher allows it, let it count by itself"
     numbers = ((found.origin, found.told, found.fits), *found.along) if found.fits else ()
     changes = [rescaled(*number) for number in numbers]
