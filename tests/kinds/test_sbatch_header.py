@@ -94,6 +94,33 @@ def test_placeholders_are_unknown(text: str) -> None:
     assert found[0].problem == ""
 
 
+@pytest.mark.parametrize(
+    "text", ["<your options>", "[options]", "{options}", "{ options }", "{{ options }}", "${OPTIONS}", "$OPTIONS",
+             "{% if big %}--nodes=8{% endif %}"],
+)  # fmt: skip
+def test_a_placeholder_may_hold_any_option(text: str) -> None:
+    found = header(f"#!/bin/bash\n#SBATCH {text} --requeue\n")
+    assert found.open_because
+    assert [one.name for one in found.directives if one.in_force] == ["requeue"]
+    assert [one.is_placeholder for one in found.directives if not one.in_force] == [True]
+
+
+@pytest.mark.parametrize("line", ["-p { queue }", "-p <your queue>", "--partition={args.queue}", "-p [queue]"])
+def test_a_placeholder_with_blanks_is_one_value(line: str) -> None:
+    found = header(f"#!/bin/bash\n#SBATCH {line}\n")
+    assert [(one.name, isinstance(one.value, Unknown)) for one in found.directives] == [("partition", True)]
+    assert found.open_because == ""
+
+
+def test_brackets_of_host_lists_are_no_placeholders() -> None:
+    assert shown("#SBATCH -x rack-k[1,2],rack-m1") == [("exclude", "rack-k[1,2],rack-m1")]
+
+
+def test_a_line_of_a_template_may_become_options() -> None:
+    assert header("#!/bin/bash\n#SBATCH -N1\n{{ options }}\nsrun x\n").open_because
+    assert not header("#!/bin/bash\n#SBATCH -N1\nsrun x {{ options }}\n").open_because
+
+
 def test_lines_in_here_documents_belong_to_other_scripts() -> None:
     found = directives("#SBATCH -N 1", "cat > x.sbatch <<-'EOF'", "#SBATCH --bad", "\tEOF", "#SBATCH --late")
     assert [(directive.name, directive.in_force) for directive in found] == [("nodes", True), ("late", False)]

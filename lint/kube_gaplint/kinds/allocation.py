@@ -163,15 +163,17 @@ def array_length(value: str) -> tuple[int, int | None] | None:
     return total, int(limit) if _is_number(limit) else None
 
 
-def allocation(directives: list[Directive], home: Origin, *, reads_size: bool) -> Allocation:
+def allocation(directives: list[Directive], home: Origin, *, reads_size: bool, open_because: str = "") -> Allocation:
     """What the directives of one component ask for. `reads_size`: the script takes its size from Slurm's variables,
-    so that a size which is not written comes from the command line."""
+    so that a size which is not written comes from the command line. `open_because`: why options that are not written
+    may be given all the same."""
+    unwritten: Setting[str] = Unknown(open_because, home) if open_because else Absent(home)
 
     def get(*names: str) -> Setting[str]:
         for directive in reversed(directives):
             if directive.in_force and directive.name in names:
                 return directive.value
-        return Absent(home)
+        return unwritten
 
     tasks, per_node = integer(get("ntasks")), integer(get("ntasks-per-node"))
     nodes = node_count(get("nodes"))

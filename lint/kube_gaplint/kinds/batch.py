@@ -207,14 +207,24 @@ class _Reading:
         self.conf = conf = conf or slurm_conf.known_site(known)
         text = script.text.text
         self.size = allocation(
-            self.header.components[0], self.home, reads_size=_SIZE_VARIABLES.search(text) is not None
+            self.header.components[0],
+            self.home,
+            reads_size=_SIZE_VARIABLES.search(text) is not None,
+            open_because=self.header.open_because,
         )
         self.script = self._read()
         self.commands: list[Command] = self.script.commands
         self.steps = steps.find_steps(self.commands, self.size, conf, profile, script.files)
 
     def get(self, name: str) -> Setting[str]:
-        return self.options.get(name, Absent(self.home))
+        found = self.options.get(name)
+        return self._unwritten if found is None else found
+
+    @property
+    def _unwritten(self) -> Setting[str]:
+        """An option that no directive names."""
+        why = self.header.open_because
+        return Unknown(why, self.home) if why else Absent(self.home)
 
     # The script
 
@@ -259,6 +269,7 @@ class _Reading:
             continuation=continuation,
             open_mode=self._open_mode(),
             requeues_itself=self._requeues_itself(),
+            open_because=self.header.open_because,
         )
         role = self._role(subject, nodes, accelerators)
         workload = Workload(
@@ -320,8 +331,10 @@ class _Reading:
     def _may_bring_gpus(self) -> bool:
         """Whole nodes, partitions and constraints bring GPUs that no option names. A script without a directive in
         force gets all that it has from sbatch's command line."""
-        return not self.options or any(
-            name in self.options for name in ("partition", "constraint", "exclusive", "nodelist", "qos")
+        return (
+            not self.options
+            or self.header.open_because != ""
+            or any(name in self.options for name in ("partition", "constraint", "exclusive", "nodelist", "qos"))
         )
 
     def _role(self, subject: Subject, nodes: Setting[int], accelerators: Accelerators | None) -> Role:
@@ -384,6 +397,8 @@ class _Reading:
                 if isinstance(directive.value, Unknown):
                     return directive.value
                 return Set(directive.name == "requeue", Origin(directive.place, chain=self.home.chain))
+        if isinstance(self._unwritten, Unknown):
+            return self._unwritten
         site = Absent(self.home) if self.conf is None else self.conf.get("jobrequeue")
         if isinstance(site, Set):
             return Set(site.value != "0", site.origin)

@@ -24,6 +24,13 @@ MARK = "#SBATCH"
 _MARKS = (MARK, "#SLURM")
 _LOOSE = lazy_re.compile(r"(?P<indent>[ \t]*)#(?P<blank>[ \t]*)SBATCH[ \t]+(?=-{1,2}[A-Za-z])")
 _HEREDOC = lazy_re.compile(r"<<(-?)[ \t]*(?:'([^']+)'|\"([^\"]+)\"|\\?([A-Za-z_][\w.-]*))")
+_HOLE = lazy_re.compile(
+    r"\{\{.{1,200}?\}\}|\{%.{1,200}?%\}|\$?\{[^{}]{1,200}\}|<[ \t]*[A-Za-z][^<>]{0,200}>"
+    r"|(?<![\w.-])\[[ \t]*[A-Za-z][^\[\]]{0,200}\]"
+)
+"""A placeholder, blanks and all: `{{ x }}`, `{x}`, `${x}`, `<your options>`, `[options]`; no `[1-4]` of a host list."""
+_BY_TEMPLATE = lazy_re.compile(r"\{\{|\{%-?\s*include\b")
+"""A line of a template that may turn into directives."""
 _HET = lazy_re.compile(r"(?:hetjob|packjob)(?:\s|$)", re.IGNORECASE)
 
 AFTER_COMMAND = "it stands after the first command, where sbatch has stopped reading"
@@ -41,11 +48,15 @@ class _Token(Struct, frozen=True):
 
 
 class Header(Struct):
-    """What stands at the top of a batch script. `components`: directives of each part of a heterogeneous job."""
+    """What stands at the top of a batch script. `components`: directives of each part of a heterogeneous job.
+
+    `open_because`: why more options may be given than are written ("" where nothing is to be filled in).
+    """
 
     directives: list[Directive] = field(default_factory=list)
     place: Place | None = None
     components: list[list[Directive]] = field(default_factory=list)
+    open_because: str = ""
 
 
 def is_batch(text: str) -> bool:
@@ -75,7 +86,11 @@ def read_header(script: PlacedText) -> Header:
         if stripped and not stripped.startswith(("#", "{%", "{{")):  # a template's own line is gone once rendered
             body = start
             break
+        if _BY_TEMPLATE.match(stripped):
+            header.open_because = "a template may fill in options"
         header.directives.extend(_loose(script, start, end))
+    if any(one.is_placeholder for one in header.directives):
+        header.open_because = "a placeholder may hold more options"
     for start, end in _after(text, body):
         header.directives.extend(_directives(script, start, end, start + len(MARK), AFTER_COMMAND))
     if first >= 0:
@@ -148,7 +163,9 @@ def _directives(script: PlacedText, start: int, end: int, options: int, problem:
     at = 0
     while at < len(tokens):
         token = tokens[at]
-        if token.text.startswith("--") and len(token.text) > 2:
+        if _HOLE.match(token.text.lstrip("-")):
+            made, used = [_stray(script, token, line, problem)], 1
+        elif token.text.startswith("--") and len(token.text) > 2:
             made, used = _long(script, tokens, at, line, problem)
         elif token.text.startswith("-") and len(token.text) > 1:
             made, used = _short(script, tokens, at, line, problem)
@@ -170,6 +187,11 @@ def _tokens(text: str, start: int, end: int) -> Iterator[_Token]:
         quote = ""
         while at < end and (quote or not text[at].isspace()):
             char = text[at]
+            hole = _HOLE.match(text, at, end)
+            if hole is not None:
+                out.append(hole.group())
+                at = hole.end()
+                continue
             if char == "\\" and at + 1 < end:
                 out.append(text[at + 1])
                 at += 2
@@ -262,7 +284,12 @@ def _short(script: PlacedText, tokens: list[_Token], at: int, line: Place, probl
 
 def _stray(script: PlacedText, token: _Token, line: Place, problem: str) -> Directive:
     place = script.place(token.start, token.end)
-    if not problem and not placeholder(token.text) and "$" not in token.text and token.text.strip("\\"):
+    if not problem and (_HOLE.search(token.text) or placeholder(token.text) or "$" in token.text):
+        why = Unknown("a placeholder for options", Origin(place))
+        return Directive(
+            token.text, why, place, line, in_force=False, problem="it is still to be filled in", is_placeholder=True
+        )
+    if not problem and token.text.strip("\\"):
         problem = f"{token.text!r} is no option, and sbatch refuses the line"
     elif not problem:
         problem = "it is no option"
@@ -271,6 +298,8 @@ def _stray(script: PlacedText, token: _Token, line: Place, problem: str) -> Dire
 
 def _value(text: str, place: Place) -> Setting[str]:
     reason = "the script that submits it fills it in" if HOLE in text else placeholder(text)
+    if not reason and _HOLE.search(text):
+        reason = "a placeholder"
     if not reason and re.search(r"\$[A-Za-z_{]", text):
         reason = "a variable, which sbatch does not expand here"
     return Unknown(reason, Origin(place)) if reason else Set(text, Origin(place))

@@ -46,6 +46,8 @@ class Directive(Struct, frozen=True):
     """It stands behind the first command, where sbatch has stopped reading."""
     is_comment: bool = False
     """A plain comment that looks like a directive: a blank before `SBATCH`, or before the `#`."""
+    is_placeholder: bool = False
+    """No option but a text that stands for options, which somebody fills in before the script is submitted."""
 
 
 class Step(Struct, eq=False):
@@ -131,6 +133,8 @@ class Batch(Struct, eq=False):
     workload: Workload | None = None
     requeues_itself: Origin | None = None
     """Where the script puts its own job back into the queue (`scontrol requeue`); None where it does not."""
+    open_because: str = ""
+    """Why more options may be given than are written: a placeholder stands for some. Empty where none does."""
 
     @property
     def object_origin(self) -> Origin:
@@ -146,7 +150,10 @@ class Batch(Struct, eq=False):
 
     def get(self, *names: str) -> Setting[str]:
         found = self.directive(*names)
-        return Absent(Origin(self.header)) if found is None else found.value
+        if found is not None:
+            return found.value
+        home = Origin(self.header)
+        return Unknown(self.open_because, home) if self.open_because else Absent(home)
 
     @property
     def multi_node(self) -> bool | None:

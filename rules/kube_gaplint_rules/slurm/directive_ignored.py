@@ -3,7 +3,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kube_gaplint.findings import AddLine, Change, Fix, Gap, Related, ReplaceValue, Severity
-from kube_gaplint.model.setting import Origin, Set
+from kube_gaplint.model.setting import Origin, Set, Unknown
 from kube_gaplint.model.slurm import Batch, Directive
 from kube_gaplint.rule import Context, rule
 
@@ -27,8 +27,8 @@ def check(batch: Batch, _context: Context) -> Iterator[Gap]:
     ## What it flags
     A line that sbatch does not read: behind the first command, with a blank between `#` and `SBATCH` in front of an
     option, indented, or with an option that only srun knows (sbatch then refuses the whole script). Quiet for
-    `##SBATCH`, for prose, for here-documents that hold another script, and for a commented-out alternative of an option
-    that is in force.
+    `##SBATCH`, for prose, for here-documents that hold another script, for a commented-out alternative of an option
+    that is in force, and for placeholders (`<your options>`, `{{ options }}`), which somebody fills in.
 
     ## Why it hurts
     This rule follows from how sbatch reads a script: it stops at the first line that is neither blank nor a comment. A
@@ -66,7 +66,9 @@ def check(batch: Batch, _context: Context) -> Iterator[Gap]:
     - https://slurm.schedmd.com/sbatch.html#SECTION_DESCRIPTION
     - https://slurm.schedmd.com/srun.html
     """
-    ignored = [one for one in batch.directives if one.problem and not _switched_off(batch, one)]
+    ignored = [
+        one for one in batch.directives if one.problem and not one.is_placeholder and not _switched_off(batch, one)
+    ]
     late = [one for one in ignored if one.after_command]
     if late:
         yield _gap(batch, late)
@@ -90,7 +92,7 @@ def _text(directive: Directive) -> str | None:
 def _gap(batch: Batch, ignored: list[Directive]) -> Gap:
     """One finding for lines with one cause: everything behind the first command."""
     first = ignored[0]
-    names = [f"--{one.name}" for one in ignored]
+    names = [f"--{one.name}" if _is_option(one) else one.name for one in ignored]
     shown = names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
     verb = "is" if len(names) == 1 else "are"
     refused = "sbatch refuses" in first.problem
@@ -106,10 +108,18 @@ def _gap(batch: Batch, ignored: list[Directive]) -> Gap:
     )
 
 
+def _is_option(directive: Directive) -> bool:
+    return directive.place.text.startswith("-")
+
+
 def _fix(batch: Batch, ignored: list[Directive]) -> Fix:
     first = ignored[0]
+    if not _is_option(first):
+        return Fix(f"take {first.name} out of the line, or write the option that it belongs to")
     if first.after_command:
         title = "move the line up, above the first command"
+        if any(isinstance(one.value, Unknown) for one in ignored):
+            return Fix(title)  # a template's line may stand where it does for a reason
         return Fix(title, tuple(_moved(batch, ignored)), safe={one.name for one in ignored} <= HARMLESS)
     if first.is_comment:
         options = first.line.text.partition("SBATCH")[2]

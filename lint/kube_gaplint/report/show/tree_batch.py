@@ -27,7 +27,7 @@ def _directive(one: Directive, places: Places) -> Row:
     runs = given if one.value.value == "" else places.value(one.value)
     if not one.in_force:
         runs += [(", ", ""), ("not in force", "unknown"), (f": {one.problem}", "")]
-    return Row(f"--{one.name}", runs)
+    return Row(f"--{one.name}" if one.name[:1].isalnum() else one.name, runs)
 
 
 def _step(step: Step, places: Places) -> Branch:
