@@ -14,6 +14,7 @@ from kube_gaplint import engine
 from kube_gaplint.cli.check import command
 from kube_gaplint.config import schema, settings
 from kube_gaplint.config.find import ConfigFile
+from kube_gaplint.config.parse import parse
 
 DOCS = Path(__file__).parent.parent / "docs"
 CONFIGURATION = (DOCS / "configuration.md").read_text(encoding="utf-8")
@@ -27,11 +28,11 @@ EXAMPLES = [
 
 @pytest.mark.parametrize(("name", "text"), EXAMPLES)
 def test_examples_are_valid(name: str, text: str) -> None:
-    assert settings.parse(ConfigFile(name, "/", text.encode())).places
+    assert parse(ConfigFile(name, "/", text.encode())).places
 
 
 def test_the_two_forms_say_the_same() -> None:
-    first, second = (settings.parse(ConfigFile(name, "/", text.encode())) for name, text in (EXAMPLES[0], EXAMPLES[-1]))
+    first, second = (parse(ConfigFile(name, "/", text.encode())) for name, text in (EXAMPLES[0], EXAMPLES[-1]))
     for key in ("fail_on", "ignore", "severity", "exclude", "per_file_ignores", "profile"):
         assert getattr(first, key) == getattr(second, key), key
 

@@ -130,6 +130,11 @@ class Discovery(Struct):
             del self.skipped[reason]
 
     @property
+    def judged(self) -> bool:
+        """Whether any file is judged; the others only say something about those that are."""
+        return any(one.form != "yaml" or one.interest in ("judged", "kustomization") for one in self.candidates)
+
+    @property
     def hints(self) -> list[str]:
         """What the user can run so that passed-over templates are judged, one line a chart."""
         return [

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import hashlib
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -22,7 +21,6 @@ from kube_gaplint.model.subject import Subject
 from kube_gaplint.rule import Context, Rule
 from kube_gaplint.share import ALL, SECTIONS, Share
 from kube_gaplint.text import limits
-from kube_gaplint.text.compose import Problem
 from kube_gaplint.text.source import Place
 
 if TYPE_CHECKING:
@@ -36,6 +34,7 @@ if TYPE_CHECKING:
     from kube_gaplint.kinds.generic import UserKind
     from kube_gaplint.model.workload import Workload
     from kube_gaplint.revision import Before
+    from kube_gaplint.text.compose import Problem
 
 
 class UsageProblem(Exception):
@@ -144,11 +143,13 @@ def _count_workloads(summary: Summary, workloads: Iterable[Workload]) -> None:
 
 def read(request: Request) -> Reading:
     """Read the paths of a request up to the model, and judge nothing. Raises UsageProblem."""
+    from kube_gaplint.bundle import bundle
     from kube_gaplint.kinds import build
 
     wanted = None if request.changed is None else request.changed.concerns()
+    discovery = _find(request)
     with _heard() as over:
-        discovery, loaded = _load(request)
+        loaded = bundle.load(discovery)
         model = build(loaded.bundle, request.profile, request.kinds, wanted)
     return Reading(discovery, loaded, model, over)
 
@@ -156,18 +157,19 @@ def read(request: Request) -> Reading:
 @contextmanager
 def _heard() -> Iterator[list[Problem]]:
     """The limits that are met within it."""
+    from kube_gaplint.text.compose import Problem
+
     over: list[Problem] = []
     with limits.heard_by(lambda place, message: over.append(Problem("limit", message, place))):
         yield over
 
 
-def _load(request: Request) -> tuple[Discovery, Loaded]:
-    """Find and parse what a request names. Raises UsageProblem."""
+def _find(request: Request) -> Discovery:
+    """Find what is worth reading of what a request names. Raises UsageProblem."""
     from kube_gaplint import discover
-    from kube_gaplint.bundle import bundle
 
     try:
-        discovery = discover.discover(
+        return discover.discover(
             request.paths,
             exclude=request.exclude,
             exclude_named=request.exclude_named,
@@ -177,7 +179,6 @@ def _load(request: Request) -> tuple[Discovery, Loaded]:
         )
     except discover.PathError as error:
         raise UsageProblem(str(error)) from error
-    return discovery, bundle.load(discovery)
 
 
 def lint(request: Request) -> Report:
@@ -200,8 +201,13 @@ def _judge(request: Request, codes: frozenset[str]) -> tuple[Report, bool]:
     """All findings, the suppressed ones marked, and whether only a part was judged."""
     wanted = None if request.changed is None else request.changed.concerns()
     with _no_collector():
+        discovery = _find(request)
+        if not discovery.judged:
+            return Report([], discovery.errors, _passed_over(discovery)), wanted is not None
+        from kube_gaplint.bundle import bundle
+
         with _heard() as over:
-            discovery, loaded = _load(request)
+            loaded = bundle.load(discovery)
         parts = _parts(loaded, request, codes) if wanted is None else None
         summary = _counts(discovery, loaded)
         if parts is None:
@@ -221,8 +227,19 @@ def _judge(request: Request, codes: frozenset[str]) -> tuple[Report, bool]:
         found = _suppressed(found, loaded, codes, request.today)
         if request.file_ignores is not None:
             found = _ignored(found, request.file_ignores)
-        report = Report(_fingerprinted(_merged(found)), [*discovery.errors, *loaded.errors], summary)
+        findings = _fingerprinted(_merged(found)) if found else []
+        report = Report(findings, [*discovery.errors, *loaded.errors], summary)
     return report, wanted is not None
+
+
+def _passed_over(discovery: Discovery) -> Summary:
+    """The counts of a run that judges no file: what reads and understands files is not even imported for it."""
+    from kube_gaplint.discover import IRRELEVANT
+
+    summary = Summary(skipped=dict(discovery.skipped), hints=discovery.hints)
+    if discovery.candidates:
+        summary.skip(IRRELEVANT, len(discovery.candidates))
+    return summary
 
 
 class _Part(Struct):
@@ -480,6 +497,8 @@ def _fingerprinted(found: list[_Found]) -> list[Finding]:
 
     Equal ones (the same object in two files, say) are told apart by an ordinal in the order of their places.
     """
+    from hashlib import sha256  # it brings OpenSSL along
+
     seen: dict[str, int] = {}
     out = []
     for item in sorted(found, key=lambda item: _order(item.finding)):
@@ -492,7 +511,7 @@ def _fingerprinted(found: list[_Found]) -> list[Finding]:
             subject.name,
             item.detail,
         )
-        digest = hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:16]
+        digest = sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:16]
         seen[digest] = seen.get(digest, 0) + 1
         ordinal = seen[digest]
         out.append(replace(item.finding, fingerprint=digest if ordinal == 1 else f"{digest}-{ordinal}"))

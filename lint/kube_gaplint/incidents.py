@@ -9,12 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from functools import cache, lru_cache
-from importlib import resources
 from typing import Any
 
 from msgspec import Struct
 
-from kube_gaplint import BUILTIN_PACK, lazy_re
+from kube_gaplint import BUILTIN_PACK, lazy_re, packaged
 from kube_gaplint.text.compose import compose
 from kube_gaplint.text.nodes import Mapping, Node, Scalar, Sequence
 from kube_gaplint.text.source import Source
@@ -105,7 +104,7 @@ def all_incidents(pack: str = BUILTIN_PACK) -> tuple[Incident, ...]:
 def ids(pack: str = BUILTIN_PACK) -> tuple[str, ...]:
     """The ids of all incidents of a pack, sorted; no file is opened. A pack need not have any."""
     try:
-        names = [entry.name for entry in (resources.files(pack) / "incidents").iterdir()]
+        names = packaged.names(pack, "incidents")
     except (FileNotFoundError, ModuleNotFoundError):
         return ()
     return tuple(sorted(name.removesuffix(".yaml") for name in names if name.endswith(".yaml")))
@@ -137,14 +136,13 @@ def document(identifier: str, pack: str = BUILTIN_PACK) -> Document | None:
 
 def data(identifier: str, pack: str = BUILTIN_PACK) -> Any:
     """An incident's file as plain data, to be checked against the schema. Raises FileNotFoundError."""
-    path = resources.files(pack) / "incidents" / f"{identifier}.yaml"
-    return _plain_text(f"{pack}/incidents/{identifier}.yaml", path.read_text(encoding="utf-8"))
+    name = f"incidents/{identifier}.yaml"
+    return _plain_text(f"{pack}/{name}", packaged.text(pack, name))
 
 
 def document_data(pack: str = BUILTIN_PACK) -> Any:
     """The file of documents as plain data, to be checked against the schema."""
-    text = (resources.files(pack) / "sources.yaml").read_text(encoding="utf-8")
-    return _plain_text(f"{pack}/sources.yaml", text)
+    return _plain_text(f"{pack}/sources.yaml", packaged.text(pack, "sources.yaml"))
 
 
 def schema(pack: str = BUILTIN_PACK) -> Any:
@@ -160,7 +158,7 @@ def document_schema(pack: str = BUILTIN_PACK) -> Any:
 def _json(pack: str, name: str) -> Any:
     import json
 
-    return json.loads((resources.files(pack) / name).read_text(encoding="utf-8"))
+    return json.loads(packaged.text(pack, name))
 
 
 @cache

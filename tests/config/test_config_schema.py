@@ -13,6 +13,7 @@ from jsonschema.validators import Draft202012Validator
 
 from kube_gaplint.config import ConfigProblem, schema, settings
 from kube_gaplint.config.find import ConfigFile
+from kube_gaplint.config.parse import parse
 from kube_gaplint.config.written import values_of
 
 _SAID = {"$schema", "title", "description", "$ref", "type", "$defs"}
@@ -20,7 +21,7 @@ _SAID = {"$schema", "title", "description", "$ref", "type", "$defs"}
 
 def messages(text: str, name: str = ".gaplint.yaml") -> list[str]:
     with pytest.raises(ConfigProblem) as problem:
-        settings.parse(ConfigFile(name, "/", text.encode()))
+        parse(ConfigFile(name, "/", text.encode()))
     return str(problem.value).splitlines()
 
 
@@ -135,7 +136,7 @@ def test_all_mistakes_are_told_at_once() -> None:
 def test_any_text_is_answered(text: str) -> None:
     for name in (".gaplint.yaml", "pyproject.toml"):
         try:
-            settings.parse(ConfigFile(name, "/", text.encode("utf-8", "surrogatepass")))
+            parse(ConfigFile(name, "/", text.encode("utf-8", "surrogatepass")))
         except ConfigProblem:
             continue
 

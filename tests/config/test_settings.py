@@ -11,6 +11,7 @@ import pytest
 from kube_gaplint.cli.app import run
 from kube_gaplint.config import settings
 from kube_gaplint.config.find import ConfigFile
+from kube_gaplint.config.parse import parse
 from kube_gaplint.findings import Severity
 from kube_gaplint.kinds.generic import UserKind
 
@@ -41,7 +42,7 @@ spec:
 
 
 def parsed(text: str, name: str = ".gaplint.yaml") -> settings.Config:
-    return settings.parse(ConfigFile(name, "/repo", text.encode()))
+    return parse(ConfigFile(name, "/repo", text.encode()))
 
 
 def test_values() -> None:

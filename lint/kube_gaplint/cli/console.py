@@ -5,9 +5,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-import shutil
 import sys
-import tempfile
 from pathlib import Path
 from typing import TextIO
 
@@ -19,7 +17,16 @@ _BOX = "─╭│├╰┆┃━…"
 
 def width() -> int:
     """Columns of the terminal (COLUMNS overrides), or a fixed number where there is none."""
-    return shutil.get_terminal_size((WIDTH_WITHOUT_TERMINAL, 24)).columns
+    try:
+        columns = int(os.environ.get("COLUMNS", ""))
+    except ValueError:
+        columns = 0
+    if columns <= 0 and sys.__stdout__ is not None:
+        try:
+            columns = os.get_terminal_size(sys.__stdout__.fileno()).columns
+        except (ValueError, OSError):  # it is closed, or no terminal
+            columns = 0
+    return columns if columns > 0 else WIDTH_WITHOUT_TERMINAL
 
 
 def wants_color(choice: str, stream: TextIO | None) -> bool:
@@ -104,6 +111,8 @@ def write_file(path: Path, text: str) -> None:
 
     A device or pipe (`/dev/stderr`, a process substitution) is written to as it is.
     """
+    import tempfile
+
     data = text.encode("utf-8", "backslashreplace")
     if path.exists() and not path.is_file():
         path.write_bytes(data)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from importlib import resources
 from pathlib import Path
 
 import click
 
+from kube_gaplint import packaged
 from kube_gaplint.cli import console
 from kube_gaplint.cli.app import CONTEXT
 from kube_gaplint.cli.types import Grouped, GroupedCommand
@@ -24,7 +24,7 @@ def command(stdout: bool) -> int:
 
     The answers make findings sharper: no manifest says how long a step takes or what restarts a run.
     """
-    text = (resources.files("kube_gaplint.config") / "starter.yaml").read_text(encoding="utf-8")
+    text = packaged.text("kube_gaplint.config", "starter.yaml")
     if stdout:
         console.write_out(text)
         return 0

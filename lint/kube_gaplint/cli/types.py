@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -219,5 +218,7 @@ class GroupedCommand(click.Command):
 
 def did_you_mean(wanted: str, names: Iterable[str]) -> str:
     """` Did you mean json?`, or nothing."""
-    near = difflib.get_close_matches(wanted, list(names), n=2, cutoff=0.6)
+    from difflib import get_close_matches
+
+    near = get_close_matches(wanted, list(names), n=2, cutoff=0.6)
     return f" Did you mean {' or '.join(near)}?" if near else ""

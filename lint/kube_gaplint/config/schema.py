@@ -6,15 +6,13 @@ that, and because its messages would have to be translated. Only the keywords in
 
 from __future__ import annotations
 
-import difflib
-import json
 import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
-from importlib import resources
 from math import isfinite
 from typing import Any, TypeAlias
 
+from kube_gaplint import packaged
 from kube_gaplint.config.written import Value
 
 Schema: TypeAlias = dict[str, Any]
@@ -44,11 +42,13 @@ _NAMES = {
 @cache
 def text() -> str:
     """The schema as it is published."""
-    return (resources.files("kube_gaplint.config") / "schema.json").read_text(encoding="utf-8")
+    return packaged.text("kube_gaplint.config", "schema.json")
 
 
 @cache
 def schema() -> Schema:
+    import json
+
     data: Schema = json.loads(text())
     return data
 
@@ -65,7 +65,9 @@ def mistakes(value: Value) -> list[str]:
 
 def near(wanted: str, known: Iterable[str]) -> str:
     """`; did you mean ignore?`, or nothing."""
-    close = difflib.get_close_matches(wanted.lower(), list(known), n=2, cutoff=0.6)
+    from difflib import get_close_matches
+
+    close = get_close_matches(wanted.lower(), list(known), n=2, cutoff=0.6)
     return f"; did you mean {' or '.join(close)}?" if close else ""
 
 

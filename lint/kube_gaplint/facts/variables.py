@@ -10,12 +10,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from functools import cache
-from importlib import resources
 from typing import Literal, TypeAlias, cast
 
 from msgspec import Struct
 
-from kube_gaplint import lazy_re
+from kube_gaplint import lazy_re, packaged
 from kube_gaplint.facts.nccl import IB_TIMEOUT_LIMIT, STRICT_ALGORITHMS_SINCE, TOKENS
 
 Release: TypeAlias = tuple[int, ...]
@@ -89,7 +88,7 @@ def _release(text: str) -> Release:
 @cache
 def _table() -> tuple[dict[str, Variable], tuple[Variable, ...]]:
     """Rows by name, and those that stand for a beginning."""
-    text = (resources.files(__package__) / "variables.tsv").read_text(encoding="utf-8")
+    text = packaged.text("kube_gaplint.facts", "variables.tsv")
     named: dict[str, Variable] = {}
     beginnings: list[Variable] = []
     for line in text.splitlines()[1:]:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from msgspec import Struct
 
-from kube_gaplint.model.training import Release
+if TYPE_CHECKING:
+    from kube_gaplint.model.training import Release
 
 
 class Profile(Struct, frozen=True):

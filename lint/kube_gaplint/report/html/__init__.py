@@ -10,9 +10,8 @@ import base64
 import hashlib
 from collections.abc import Mapping
 from functools import cache
-from importlib import resources
 
-from kube_gaplint import __version__
+from kube_gaplint import __version__, packaged
 from kube_gaplint.findings import Finding, Report, Severity
 from kube_gaplint.report.html import incidents, objects
 from kube_gaplint.report.html.markup import Html, folded, name, table, tag
@@ -45,7 +44,7 @@ def render(report: Report, options: RenderOptions) -> str:
 
 @cache
 def _style() -> str:
-    own = (resources.files(__name__) / "style.css").read_text(encoding="utf-8")
+    own = packaged.text(__name__, "style.css")
     return f"\n{STYLE}\n{own}"
 
 
