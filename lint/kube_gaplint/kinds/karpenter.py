@@ -135,6 +135,7 @@ def _life(context: Context, auto: bool) -> tuple[dict[str, Setting[str]], tuple[
         "consolidationPolicy": disruption.string("consolidationPolicy", default=policy, note="Karpenter's default"),
         "consolidateAfter": disruption.string("consolidateAfter", default="0s", note="Karpenter's default"),
         "terminationGracePeriod": template.string("terminationGracePeriod"),
+        "replicas": spec.string("replicas"),
     }
     return fields, _budgets(disruption.at("budgets"))
 

@@ -130,11 +130,23 @@ class NodePool(Struct, eq=False):
     @property
     def leaves_running_pods(self) -> bool:
         """Karpenter surely takes no node with running pods by its own choice: neither to consolidate nor for drift."""
-        policy = self.fields.get("consolidationPolicy")
-        keeps = isinstance(policy, Set) and policy.value == "WhenEmpty"
-        return (keeps or self.forbids("Underutilized") is True) and (
-            not self.replaces_drifted or self.forbids("Drifted") is True
-        )
+        return self.consolidates is False and (not self.replaces_drifted or self.forbids("Drifted") is True)
+
+    @property
+    def consolidates(self) -> bool | None:
+        """Whether Karpenter takes nodes with running pods to save cost; None where that is not seen.
+
+        A pool of a fixed size (`replicas`) is no candidate, and `consolidateAfter: Never` switches consolidation off.
+        """
+        policy, after = self.fields.get("consolidationPolicy"), self.fields.get("consolidateAfter")
+        fixed = isinstance(self.fields.get("replicas"), (Set, Unknown))
+        never = isinstance(after, Set) and after.value == "Never"
+        keeps = isinstance(policy, Set) and policy.value in KEEPING_POLICIES
+        forbidden = self.forbids("Underutilized")
+        if fixed or never or keeps or forbidden:
+            return False
+        seen = isinstance(policy, Set) and not isinstance(after, Unknown) and forbidden is False
+        return True if seen else None
 
     def forbids(self, reason: str) -> bool | None:
         """Whether the budgets let no node go for a reason (`Underutilized`, `Drifted`, `Empty`), at all times."""
@@ -144,6 +156,8 @@ class NodePool(Struct, eq=False):
         return None if None in answers else False
 
 
+KEEPING_POLICIES = frozenset({"WhenEmpty", "Never"})
+"""Values of `consolidationPolicy` that leave nodes with pods on them alone."""
 POOL_LABEL = "karpenter.sh/nodepool"
 SPARED = ("karpenter.sh/do-not-disrupt", "karpenter.sh/do-not-evict")
 """Annotations of a pod that keep Karpenter's voluntary disruptions from it; the second until v1beta1."""

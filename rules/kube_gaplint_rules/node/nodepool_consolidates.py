@@ -7,9 +7,6 @@ from kube_gaplint.model.nodes import NodePool
 from kube_gaplint.model.setting import Set
 from kube_gaplint.rule import Context, rule
 
-REASON = "Underutilized"
-HARMLESS = frozenset({"WhenEmpty", "Never"})
-
 
 @rule(
     code="NODE004",
@@ -25,7 +22,8 @@ def check(pool: NodePool, _context: Context) -> Iterator[Gap]:
     ## What it flags
     A NodePool for GPU machines whose `consolidationPolicy` is `WhenEmptyOrUnderutilized`, written or by default,
     without a disruption budget of 0 that covers `Underutilized` at all times. Info for a pool that may, but need not,
-    hold GPU machines. Quiet where every GPU workload of the given paths carries `karpenter.sh/do-not-disrupt: "true"`.
+    hold GPU machines. Quiet where every GPU workload of the given paths carries `karpenter.sh/do-not-disrupt: "true"`,
+    with `consolidateAfter: Never`, and on pools of a fixed size (`replicas`), which Karpenter does not consolidate.
 
     ## Why it hurts
     In a public report 19 of 21 evictions came from consolidation. The tail of a job leaves nodes with little on them,
@@ -81,9 +79,7 @@ def check(pool: NodePool, _context: Context) -> Iterator[Gap]:
             fix=Fix("leave running pods where they are: optimizeRulePriority: false", _value(moves, "false")),
         )
     policy = pool.fields.get("consolidationPolicy")
-    if pool.gpus.answer == "no" or not isinstance(policy, Set) or policy.value in HARMLESS:
-        return
-    if pool.forbids(REASON) is not False or pool.spares_its_workloads:
+    if pool.gpus.answer == "no" or not isinstance(policy, Set) or not pool.consolidates or pool.spares_its_workloads:
         return
     certain = pool.gpus.answer == "yes" or pool.chosen_by is not None
     after = pool.fields.get("consolidateAfter")

@@ -9,6 +9,9 @@ from kube_gaplint.model.setting import Set
 from kube_gaplint.model.units import duration_seconds
 from kube_gaplint.rule import Context, rule
 
+AUTO_DEFAULT = 336 * 3600
+"""Seconds that a node of EKS Auto Mode lives where nothing else is written."""
+
 
 @rule(
     code="NODE005",
@@ -22,17 +25,17 @@ def check(pool: NodePool, _context: Context) -> Iterator[Gap]:
     """GPU nodes have an age limit, and a node that reaches it is drained with the training on it.
 
     ## What it flags
-    A NodePool for GPU machines with a finite `expireAfter`, written or by default (720 hours; 336 under EKS Auto Mode).
-    Disruption budgets do not hold expiry back; with a `terminationGracePeriod` it goes over disruption budgets of pods
-    and `karpenter.sh/do-not-disrupt` as well. A node group with `maxInstanceLifetime` (eksctl, an Auto Scaling group)
-    is such a pool. Info for a pool that may, but need not, hold GPU machines, and where
-    every GPU workload of the given paths carries the annotation and no `terminationGracePeriod` is set. Quiet where all
-    of them end before the nodes do (`activeDeadlineSeconds`).
+    A NodePool for GPU machines with a finite `expireAfter`, written or by default (720 hours). Disruption budgets do
+    not hold expiry back; with a `terminationGracePeriod` it goes over disruption budgets of pods and
+    `karpenter.sh/do-not-disrupt` as well. A node group with `maxInstanceLifetime` (eksctl, an Auto Scaling group) is
+    such a pool. Info for a pool that may, but need not, hold GPU machines, and where every GPU workload of the given
+    paths carries the annotation and no `terminationGracePeriod` is set. EKS Auto Mode allows at most 21 days, grace
+    period included: there an age below its default of 14 days is a gap, and the rest info. Quiet where all workloads
+    end before the nodes do (`activeDeadlineSeconds`).
 
     ## Why it hurts
     All nodes of a run were made within minutes, so they reach their age within minutes as well: a run of five weeks
-    meets the 30 days of Karpenter's default for certain. Karpenter's maintainers made expiry forceful on purpose; EKS
-    Auto Mode ends every node at 21 days.
+    meets the 30 days of Karpenter's default for certain. Karpenter's maintainers made expiry forceful on purpose.
 
     ## Bad
     ```yaml
@@ -70,6 +73,7 @@ def check(pool: NodePool, _context: Context) -> Iterator[Gap]:
 
     ## References
     - https://karpenter.sh/docs/concepts/disruption/#expiration
+    - https://docs.aws.amazon.com/eks/latest/userguide/automode.html
     - https://github.com/kubernetes-sigs/karpenter/pull/916
     """
     age = pool.fields.get("expireAfter", pool.fields.get("maxInstanceLifetime"))
@@ -85,15 +89,18 @@ def check(pool: NodePool, _context: Context) -> Iterator[Gap]:
     what = "GPU" if certain else "possibly GPU"
     default = "" if age.origin.written else " by default"
     also = f"; terminationGracePeriod {grace.value} then forces every pod out" if isinstance(grace, Set) else ""
+    auto = pool.controller == "eks-auto"
+    bound = ", and EKS Auto Mode ends them at 21 days whatever is written" if auto else ""
+    shortened = not auto or seconds < AUTO_DEFAULT
     related = [] if pool.gpus.origin is None else [Related(pool.gpus.origin, pool.gpus.reason)]
     if isinstance(grace, Set):
         related.append(Related(grace.origin, "it goes over do-not-disrupt and disruption budgets"))
     yield Gap(
         age.origin,
-        f"nodes of {what} pool {pool.name} end after {duration(seconds)}{default}{also}",
+        f"nodes of {what} pool {pool.name} end after {duration(seconds)}{default}{bound}{also}",
         "nodes of one run are of one age: they are drained one after the other, whatever runs on them",
         detail="expiry",
-        severity=Severity.WARNING if certain and not spared else Severity.INFO,
+        severity=Severity.WARNING if certain and not spared and shortened else Severity.INFO,
         related=tuple(related),
         fix=_fix(pool, age),
     )
@@ -106,6 +113,8 @@ def _all_end_before(pool: NodePool, seconds: float) -> bool:
 
 
 def _fix(pool: NodePool, age: Set[str]) -> Fix:
+    if pool.controller == "eks-auto":
+        return Fix("end runs before, or raise expireAfter: with terminationGracePeriod it may be 21 days (504h)")
     if "expireAfter" not in pool.fields:
         return Fix("let nodes live: no maxInstanceLifetime, and new images between runs")
     title = "let nodes live: expireAfter: Never, with a pinned image"
