@@ -116,6 +116,13 @@ RDMA_RESOURCES: tuple[str, ...] = (
 )  # fmt: skip
 
 
+# Annotations of a pod that ask its scheduler for part of a GPU: KAI and Run:ai take the share, or the memory, from the
+# device of the container that the last one names (the first where it is not there).
+SHARES = ("gpu-fraction", "gpu-memory")
+SHARED_DEVICES = "gpu-fraction-num-devices"
+SHARED_BY = "gpu-fraction-container-name"
+
+
 @lru_cache(maxsize=1024)
 def device(resource: str) -> Device | None:
     """The accelerator behind an extended resource name, or None where it is none.

@@ -198,7 +198,7 @@ class _ContainerReader(Struct):
             environment=environment,
             command=_texts(command, words[0]),
             args=_texts(args, words[1]),
-            accelerators=_accelerators(part, self.claims),
+            accelerators=_accelerators(part, self.claims) or (() if init else self._share(name, first)),
             requests=requests,
             limits=limits,
             mounts=mounts,
@@ -224,6 +224,19 @@ class _ContainerReader(Struct):
         container.exposed = {key: value for key, value in exposed.items() if value is not None}
         self._start(container, part, words)
         return container
+
+    def _share(self, name: str, first: bool) -> tuple[Accelerators, ...]:
+        """The part of a GPU that annotations ask the scheduler for."""
+        annotations = self.template.at("metadata", "annotations")
+        if not (first if annotations.at(devices.SHARED_BY).state is False else annotations.text(devices.SHARED_BY) == name):
+            return ()
+        for key in devices.SHARES:
+            part = annotations.at(key)
+            if part.present or part.unknown:
+                several = annotations.at(devices.SHARED_DEVICES)
+                count = several.count() if several.present else Set(1, part.origin)
+                return (Accelerators(key, count, "nvidia", part.origin, partial=True),)
+        return ()
 
     def _start(self, container: Container, part: Part, words: tuple[tuple[Word, ...], tuple[Word, ...]]) -> None:
         """Fill in what the container runs."""

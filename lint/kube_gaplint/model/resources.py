@@ -8,6 +8,7 @@ from kube_gaplint.facts.instances import GPUS_OF_A_BOARD, WHOLE_BY_PRODUCT, devi
 from kube_gaplint.facts.resources import AUTOPILOT_CLASSES, COMPUTE_CLASS, CPUS_OF_A_GPU, SHARED_MEMORY_PER_GPU
 from kube_gaplint.model.pod import affinity
 from kube_gaplint.model.profile import Profile
+from kube_gaplint.model.scale import counted
 from kube_gaplint.model.setting import Absent, Origin, Set, Setting, Unknown
 from kube_gaplint.model.units import quantity
 from kube_gaplint.model.workload import Container, Pod, Role, Workload
@@ -79,6 +80,12 @@ class Asked(Struct, frozen=True):
         over a runtime)."""
         home, devices = self.container.origin, self.container.accelerators[0].origin
         return home if devices.place.source.path == home.place.source.path else devices
+
+    @property
+    def shown(self) -> str:
+        """Its accelerators in words: `2 GPUs`, `a share of 1 GPU`."""
+        words = counted(self.devices, "GPU")
+        return f"a share of {words}" if any(one.partial for one in self.container.accelerators) else words
 
     @property
     def shared_without_memory(self) -> bool:

@@ -12,8 +12,10 @@ def node_count(workload: Workload) -> int | None:
 
 
 def gpu_count(workload: Workload) -> int | None:
-    """Accelerators of the whole job where they are known and there are any."""
+    """Accelerators of the whole job where they are known, there are any, and each is a whole one."""
     total = workload.accelerators
+    if any(one.partial for _, container in workload.containers() for one in container.accelerators):
+        return None
     return total.value if isinstance(total, Set) and total.value > 0 else None
 
 

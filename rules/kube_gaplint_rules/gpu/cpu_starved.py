@@ -88,7 +88,7 @@ def check(workload: Workload, context: Context) -> Iterator[Gap]:
         elif "cpu" in one.missing and not one.alone and not one.shared_without_memory:
             yield Gap(
                 one.place,
-                f"{counted(one.devices, 'GPU')}, but no CPU request",
+                f"{one.shown}, but no CPU request",
                 f"other pods on the node take the cores that feed the GPUs, and {_loss(workload, one)}",
                 detail="request",
                 fix=Fix(

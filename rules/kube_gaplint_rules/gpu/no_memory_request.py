@@ -4,7 +4,6 @@ from collections.abc import Iterator
 
 from kube_gaplint.findings import Fix, Gap, Severity
 from kube_gaplint.model.resources import WORDS, asked
-from kube_gaplint.model.scale import counted
 from kube_gaplint.model.workload import Workload
 from kube_gaplint.rule import Context, rule
 
@@ -85,7 +84,7 @@ def check(workload: Workload, context: Context) -> Iterator[Gap]:
         also = f", and none for {' and '.join(others)}" if others else ""
         yield Gap(
             one.place,
-            f"{counted(one.devices, 'GPU')}, but no memory request or limit{also}",
+            f"{one.shown}, but no memory request or limit{also}",
             "the node is filled up with other pods, and when its memory runs out this one is evicted first",
             detail="memory",
             fix=Fix("request the memory that the container needs, and set the limit to the same"),
