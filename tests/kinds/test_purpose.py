@@ -56,6 +56,12 @@ def purpose(
         ("[nvidia-smi]", "smoke"),
         ("[bash, -c, 'nvidia-smi && ls /dev/nvidia*']", "smoke"),
         ("[/cuda-samples/vectorAdd]", "smoke"),
+        ("[lmp, -in, in.melt]", "simulation"),
+        ("[mpirun, -np, '8', gmx_mpi, mdrun, -s, run.tpr]", "simulation"),
+        ("[python, pack_sft_dataset.py, --seq-length, '4096', --tokenizer-model, /t]", "processing"),
+        ("[bash, -c, 'python preprocess.py && python main.py']", "training"),
+        ("[bash, -c, 'python tokenize.py && ./start.sh']", "unknown"),
+        ("[python, prepare_and_train.py]", "unknown"),
         ("[sleep, '60']", "smoke"),
         ("[sleep, infinity]", "interactive"),
         ("[bash, -c, 'trap : TERM INT; sleep infinity & wait']", "interactive"),
@@ -72,10 +78,10 @@ def purpose(
         ("[python, main.py]", "training"),  # a Python program on 8 accelerators that runs to its end
         ("[python, -m, venv, /v]", "unknown"),
         ("[torchrun, evaluate_grpo.py]", "evaluation"),
-        ("[python, convert_llama_to_hf.py]", "unknown"),
-        ("[python, merge_lora_weights.py]", "unknown"),
-        ("[torchrun, --nproc-per-node=8, tools/preprocess_data_dist.py]", "unknown"),
-        ("[python, -m, torch.distributed.launch, preprocess.py]", "unknown"),
+        ("[python, convert_llama_to_hf.py]", "processing"),
+        ("[python, merge_lora_weights.py]", "processing"),
+        ("[torchrun, --nproc-per-node=8, tools/preprocess_data_dist.py]", "processing"),
+        ("[python, -m, torch.distributed.launch, preprocess.py]", "processing"),
         ("[torchrun, bench/test_internode.py]", "benchmark"),
         ("[torchrun, benchmarks/train.py]", "training"),
         ("[python, main.py, --model_args, pretrained=/m, --num_fewshot, '5']", "evaluation"),
@@ -155,6 +161,9 @@ data: {{main.py: "{}"}}
 """
     assert workload(text.format("print(model(x))")).classified.purpose == "unknown"
     assert workload(text.format("loss.backward()")).classified.purpose == "training"
+    scoring = "import torch\\nfrom transformers import AutoModel\\nwith torch.no_grad(): m(x)"
+    assert workload(text.format(scoring)).classified.purpose == "inference"
+    assert workload(text.format(scoring + "\\nfrom engine import run_epoch")).classified.purpose == "unknown"
 
 
 def test_the_container_may_say_it() -> None:

@@ -15,7 +15,8 @@ from typing import Literal, NamedTuple
 
 from kube_gaplint.lazy_re import globs
 
-Meaning = Literal["training", "benchmark", "smoke", "interactive", "inference", "evaluation"]
+Meaning = Literal["training", "benchmark", "smoke", "interactive", "inference", "evaluation", "simulation", "processing"]
+"""`processing`: what prepares, converts or looks at data and finished models."""
 
 
 class Program(NamedTuple):
@@ -126,6 +127,23 @@ PROGRAMS: tuple[Program, ...] = (
     Program("bigcode_eval*", "evaluation"),
     Program("helm-run", "evaluation"),
     Program("inspect", "evaluation", ("eval",)),
+    # Simulation: on GPUs and over MPI, with restart files of its own.
+    Program("lmp", "simulation"),
+    Program("lmp_*", "simulation"),
+    Program("gmx", "simulation"),
+    Program("gmx_mpi*", "simulation"),
+    Program("mdrun*", "simulation"),
+    Program("namd2", "simulation"),
+    Program("namd3", "simulation"),
+    Program("pmemd*", "simulation"),
+    Program("vasp_*", "simulation"),
+    Program("pw.x", "simulation"),
+    Program("cp2k*", "simulation"),
+    Program("nwchem", "simulation"),
+    Program("qmcpack*", "simulation"),
+    Program("relion_*", "simulation"),
+    Program("wrf.exe", "simulation"),
+    Program("*foam", "simulation"),
     # Training tools.
     Program("llamafactory-cli", "training", ("train",)),
     Program("llamafactory-cli", "inference", ("api", "chat", "webchat", "webui")),
@@ -255,14 +273,27 @@ TRIAL_NAMES = frozenset({"ci", "e2e", "smoke", "test", "tests", "presubmit", "po
 CHORES = frozenset({
     "convert", "converter", "merge", "consolidate", "consolidation", "export", "preprocess", "preprocessing",
     "preproc", "download", "downloader", "tokenize", "prepare", "build", "install", "setup", "list", "healthcheck",
-    "upload", "sync", "quantize", "split", "shard", "profile",
+    "upload", "sync", "quantize", "split", "shard", "profile", "pack", "packing", "analyze", "analysis", "plot",
+    "visualize", "tokenization", "dedup", "deduplicate", "annotate",
 })  # fmt: skip
+
+# Those of them that say in a script's name all that it does, unless the name speaks of training as well.
+PROCESSING = CHORES - {"build", "install", "setup", "list", "healthcheck", "sync", "profile", "split", "shard"}
+TRAINING_WORDS = frozenset({"train", "trainer", "training", "pretrain", "pretraining", "finetune", "finetuning"})
 
 # Calls that move data between ranks: a program that makes them and no other shows what it is for.
 COLLECTIVES = ("all_reduce(", "all_gather", "broadcast", "barrier(", "reduce_scatter", "all_to_all")
 
 # Modules that a program may import and train nothing: whatever else it imports may do so for it.
 TRAINS_NOTHING = frozenset({"torch", "numpy", "mpi4py", "cuda", "pynvml"})
+
+# Calls that use a finished model, and modules beside the above with which a program can do that and no more.
+INFERENCE_CALLS = ("no_grad(", "inference_mode(", ".generate(", "pipeline(", ".encode(", "LLM(")
+USES_A_MODEL = TRAINS_NOTHING | {
+    "torchvision", "transformers", "datasets", "tokenizers", "safetensors", "huggingface_hub", "sentence_transformers",
+    "vllm", "pandas", "polars", "pyarrow", "sklearn", "PIL", "cv2", "tqdm", "yaml", "requests", "einops", "accelerate",
+    "scipy", "matplotlib", "fsspec", "s3fs", "boto3",
+}  # fmt: skip
 
 # Calls in a visible program that train: gradients, optimiser steps, a trainer's fit.
 TRAINING_CALLS = (".backward(", "optimizer.step(", ".fit(", ".train(", "value_and_grad", "Trainer(", "train_step(")
@@ -388,6 +419,13 @@ def program(name: str, following: str = "") -> tuple[Meaning, bool] | None:
         if globs(name, row.pattern) and (not row.sub or following.lower() in row.sub):
             return row.meaning, True
     return None
+
+
+@lru_cache(maxsize=4096)
+def processes_data(name: str) -> bool:
+    """Whether a script's name says that it prepares, converts or looks at something, and nothing of training."""
+    words = words_of(name)
+    return bool(PROCESSING.intersection(words)) and not TRAINING_WORDS.intersection(words)
 
 
 @lru_cache(maxsize=4096)

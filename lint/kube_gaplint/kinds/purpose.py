@@ -53,6 +53,8 @@ def classify(workload: Workload) -> Classified:
     best = _decide(hints)
     if best is not None and best.meaning == "smoke" and best.strength == 3 and _does_more(roles):
         best = None
+    if best is not None and best.meaning == "processing" and not _only_processes(roles):
+        best = None
     accelerated = _accelerated(workload)
     if accelerated is False and not _on_gpu_anyway(roles):
         return Classified("cpu", "no accelerator is asked for")
@@ -140,6 +142,8 @@ def _of_command(command: Command) -> Iterator[_Hint]:
             meaning_of_name = purposes.script(name)
             if meaning_of_name is not None:
                 yield _Hint(meaning_of_name, f"it runs {name}", 3)
+            elif purposes.processes_data(name):
+                yield _Hint("processing", f"it runs {name}", 3)
 
 
 def _is_chore(texts: list[str]) -> bool:
@@ -170,9 +174,9 @@ def _of_processes(workload: Workload) -> Iterator[_Hint]:
     if trials and all(trials):
         yield from (trial for trial in trials[:1] if trial is not None)
     for process in workload.processes:
-        if process.framework is not None:
-            yield _Hint("training", f"{process.framework.title} runs in it", 2)
         name = process.program.rsplit("/", 1)[-1]
+        if process.framework is not None and not purposes.processes_data(name):
+            yield _Hint("training", f"{process.framework.title} runs in it", 2)
         meaning = purposes.script(name) if name else None
         if meaning is not None:
             yield _Hint(meaning, f"it runs {name}", 3)
@@ -210,9 +214,7 @@ def _trial(process: TrainingProcess) -> _Hint | None:
     if any(globs(name.lower(), pattern) for pattern in purposes.TRIAL_SCRIPTS):
         measures = purposes.script(name) == "benchmark"
         return _Hint("benchmark" if measures else "smoke", f"it runs {name}", 4)
-    if _trains_nothing(process):
-        return _Hint("benchmark", f"{name} takes no gradient and no step", 4)
-    return None
+    return _visibly_no_training(process, name)
 
 
 _OFF = frozenset({"", "0", "false", "no", "off", "none", "never"})
@@ -233,22 +235,27 @@ def _injects_faults(process: TrainingProcess) -> str:
 _IMPORT = lazy_re.compile(r"^[ \t]*(?:import|from)[ \t]+(?P<names>[\w., \t]+)", re.MULTILINE)
 
 
-def _trains_nothing(process: TrainingProcess) -> bool:
-    """Whether a visible program surely trains nothing: it talks over the network, no call of it trains, and it imports
-    nothing that may."""
+def _visibly_no_training(process: TrainingProcess, name: str) -> _Hint | None:
+    """What a visible program is for that surely trains nothing: no call of it trains, and it imports nothing that may.
+
+    It talks over the network, or it uses a finished model.
+    """
     files = process.container.exposed.get("files")
     text = files(process.program) if callable(files) and process.program.endswith(".py") else None
     if text is None or any(call in text.text for call in purposes.TRAINING_CALLS):
-        return False
-    if not any(call in text.text for call in purposes.COLLECTIVES):
-        return False  # an excerpt, perhaps
+        return None
     modules = {
         name.split()[0].partition(".")[0]
         for found in _IMPORT.finditer(text.text)
         for name in found["names"].partition(" import ")[0].split(",")
         if name.strip()
     }
-    return "torch" in modules and modules <= purposes.TRAINS_NOTHING | sys.stdlib_module_names
+    own = modules - sys.stdlib_module_names
+    if "torch" in own and own <= purposes.TRAINS_NOTHING and any(call in text.text for call in purposes.COLLECTIVES):
+        return _Hint("benchmark", f"{name} takes no gradient and no step", 4)
+    if own <= purposes.USES_A_MODEL and any(call in text.text for call in purposes.INFERENCE_CALLS):
+        return _Hint("inference", f"{name} uses a model and takes no gradient", 4)
+    return None  # an excerpt, perhaps
 
 
 _ENDING_KINDS = frozenset({"Job", "CronJob", "JobSet", "RayJob", "Pod", "Workflow", "CronWorkflow", "sbatch"})
@@ -294,7 +301,9 @@ def _python_program(texts: list[str]) -> str:
 
 def _decide(hints: list[_Hint]) -> _Hint | None:
     """The strongest hint. A training program beats what runs beside it (a preflight NCCL test, `nvidia-smi`)."""
-    order: tuple[Meaning, ...] = ("training", "benchmark", "inference", "evaluation", "interactive", "smoke")
+    order: tuple[Meaning, ...] = (
+        "training", "simulation", "benchmark", "inference", "evaluation", "interactive", "processing", "smoke",
+    )  # fmt: skip
     for strength in (4, 3, 2, 1, 0):
         found = [hint for hint in hints if hint.strength == strength]
         strong = [hint for hint in found if hint.meaning != "smoke"]
@@ -319,6 +328,24 @@ def _does_more(roles: list[Role]) -> bool:
                 if command.name not in purposes.CARRIERS:
                     return True
     return False
+
+
+def _only_processes(roles: list[Role]) -> bool:
+    """Whether every program that is seen prepares, converts or looks at something: what else runs may train."""
+    for role in roles:
+        for container in _main(role):
+            if container.entrypoint_unknown:
+                return False
+            for command in container.commands:
+                texts = _texts(command)
+                if command.name in _SHELL_NOISE or _only_carries(command.name, texts):
+                    continue
+                programs = [text for text in texts if text.endswith((".py", ".sh")) and not text.startswith("-")]
+                if not all(purposes.processes_data(program.rsplit("/", 1)[-1]) for program in programs):
+                    return False
+                if not programs and any(hint.meaning == "training" for hint in _of_command(command)):
+                    return False
+    return True
 
 
 def _accelerated(workload: Workload) -> bool | None:

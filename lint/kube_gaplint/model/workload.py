@@ -20,7 +20,8 @@ from kube_gaplint.model.surroundings import Surroundings
 from kube_gaplint.model.training import TrainingProcess
 
 Purpose: TypeAlias = Literal[
-    "training", "benchmark", "smoke", "interactive", "inference", "evaluation", "cpu", "unknown",
+    "training", "benchmark", "smoke", "interactive", "inference", "evaluation", "simulation", "processing",
+    "cpu", "unknown",
 ]  # fmt: skip
 
 
