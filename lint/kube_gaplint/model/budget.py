@@ -9,7 +9,7 @@ from kube_gaplint.facts.retry import MANY
 from kube_gaplint.model.pace import is_smoke
 from kube_gaplint.model.profile import Profile
 from kube_gaplint.model.retry import disruptions_are_ignored
-from kube_gaplint.model.scale import duration, node_count, size
+from kube_gaplint.model.scale import duration, node_count, shares_machines, size
 from kube_gaplint.model.setting import Origin, Set
 from kube_gaplint.model.workload import UNBOUNDED, RestartLayer, Workload
 
@@ -122,16 +122,6 @@ def proposed_budget(workload: Workload, profile: Profile) -> int:
         expected = expected_failures(nodes, USUAL_DAYS, profile.failures_per_1000_node_days)
         return min(max(FEWEST, math.ceil(2 * expected)), MOST)
     return max(FEWEST, math.ceil(2 * expected))
-
-
-LEAST_OF_A_MACHINE = 4
-"""Pods with fewer accelerators may share a machine: their number says little of how many machines the job holds."""
-
-
-def shares_machines(workload: Workload) -> bool:
-    """Its pods have so few accelerators that several may run on one machine: it holds fewer machines than pods."""
-    each = workload.accelerators_per_node
-    return workload.batch is None and isinstance(each, Set) and each.value < LEAST_OF_A_MACHINE
 
 
 def time_between_failures(workload: Workload, profile: Profile) -> str:

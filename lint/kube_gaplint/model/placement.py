@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from kube_gaplint.facts.placement import Notice, is_spot, notice
 from kube_gaplint.model.pod import affinity, spread
-from kube_gaplint.model.setting import Origin, Set
+from kube_gaplint.model.setting import Origin, Set, Setting
 from kube_gaplint.model.workload import Pod, Role
 
 
@@ -55,6 +55,20 @@ def any_spot(roles: Iterable[Role]) -> Origin | None:
 
 
 HOSTNAME = "kubernetes.io/hostname"
+
+
+def names_its_host(pod: Pod) -> bool:
+    """Whether the pod asks for one node by its name."""
+    if isinstance(pod.node_selector.get(HOSTNAME), Set):
+        return True
+    return any(
+        term.required and term.key == HOSTNAME and term.operator == "In" and _one(term.values)
+        for term in affinity(pod).nodes
+    )
+
+
+def _one(values: Setting[tuple[str, ...]]) -> bool:
+    return isinstance(values, Set) and len(values.value) == 1
 
 
 def kept_apart(pod: Pod) -> bool:

@@ -6,11 +6,10 @@ import math
 from collections.abc import Mapping
 
 from kube_gaplint.facts.reliability import DEFAULT_RATE
-from kube_gaplint.model.budget import shares_machines
 from kube_gaplint.model.pace import Pace
 from kube_gaplint.model.plan import Inputs, Known, Missing, Number, Plan, completed, plan, with_given
 from kube_gaplint.model.profile import Profile
-from kube_gaplint.model.scale import duration
+from kube_gaplint.model.scale import duration, shares_machines
 from kube_gaplint.model.setting import Absent, Origin, Set, Setting, Unknown
 from kube_gaplint.model.training import TrainingProcess
 from kube_gaplint.model.workload import Workload

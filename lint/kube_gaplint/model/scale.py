@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kube_gaplint.model.placement import kept_apart, names_its_host
 from kube_gaplint.model.setting import Set
 from kube_gaplint.model.workload import Workload
 
@@ -19,12 +20,31 @@ def gpu_count(workload: Workload) -> int | None:
     return total.value if isinstance(total, Set) and total.value > 0 else None
 
 
+LEAST_OF_A_MACHINE = 4
+"""Pods with fewer accelerators may share a machine: their number says little of how many machines the job holds."""
+
+
+def shares_machines(workload: Workload) -> bool:
+    """Several of its pods may run on one machine: they have few accelerators and nothing keeps them apart, or one host
+    name is asked for."""
+    if workload.batch is not None:
+        return False
+    each, pods = workload.accelerators_per_node, [role.pod for role in workload.roles if role.trains]
+    if any(map(names_its_host, pods)):
+        return True
+    few = isinstance(each, Set) and each.value < LEAST_OF_A_MACHINE
+    return few and not (pods and all(map(kept_apart, pods)))
+
+
 def size(workload: Workload) -> str:
-    """`48 nodes with 384 GPUs`, as far as it is known; `the job` where nothing is."""
+    """`48 nodes with 384 GPUs`, as far as it is known; `the job` where nothing is.
+
+    Pods that may share a machine are told as pods: `4 pods with 4 GPUs`.
+    """
     nodes, gpus = node_count(workload), gpu_count(workload)
     if nodes is None:
         return "the job"
-    words = "1 node" if nodes == 1 else f"{nodes:,} nodes"
+    words = counted(nodes, "pod" if nodes > 1 and shares_machines(workload) else "node")
     if gpus is None:
         return words
     return f"{words} with 1 GPU" if gpus == 1 else f"{words} with {gpus:,} GPUs"
