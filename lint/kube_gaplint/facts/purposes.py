@@ -15,7 +15,9 @@ from typing import Literal, NamedTuple
 
 from kube_gaplint.lazy_re import globs
 
-Meaning = Literal["training", "benchmark", "smoke", "interactive", "inference", "evaluation", "simulation", "processing"]
+Meaning = Literal[
+    "training", "benchmark", "smoke", "interactive", "inference", "evaluation", "simulation", "processing"
+]
 """`processing`: what prepares, converts or looks at data and finished models."""
 
 

@@ -228,7 +228,8 @@ class _ContainerReader(Struct):
     def _share(self, name: str, first: bool) -> tuple[Accelerators, ...]:
         """The part of a GPU that annotations ask the scheduler for."""
         annotations = self.template.at("metadata", "annotations")
-        if not (first if annotations.at(devices.SHARED_BY).state is False else annotations.text(devices.SHARED_BY) == name):
+        named = annotations.at(devices.SHARED_BY)
+        if not first if named.state is False else named.text() != name:
             return ()
         for key in devices.SHARES:
             part = annotations.at(key)
