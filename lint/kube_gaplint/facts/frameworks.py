@@ -28,6 +28,7 @@ everything that could set the key was seen.
 | stall-shutdown | seconds after which Horovod ends a stalled run; 0 never |
 | save-on-each-node | every node writes the whole output by itself |
 | keeps-best | the best checkpoint is kept beside the newest ones |
+| also-ends | a second limit of the run, which may end it before its steps are done |
 """
 
 from __future__ import annotations
@@ -780,7 +781,10 @@ FRAMEWORKS: tuple[FrameworkFacts, ...] = (
             "actor_rollout_ref.nccl_timeout, in seconds",
         ),
         samples_per_step=("data.train-batch-size",),
-        extra={"tensor-parallel": ("actor-rollout-ref.rollout.tensor-model-parallel-size",)},
+        extra={
+            "tensor-parallel": ("actor-rollout-ref.rollout.tensor-model-parallel-size",),
+            "also-ends": ("trainer.total-epochs",),
+        },
     ),
     FrameworkFacts(
         name="openrlhf",

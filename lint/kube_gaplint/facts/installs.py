@@ -23,6 +23,8 @@ class Installer(NamedTuple):
     title: str
     source: str
     targets: str = "packages"
+    locks: tuple[str, ...] = ()
+    """Files that fix every release where they are there: beside them the program installs the same each time."""
 
 
 PYPI = "PyPI"
@@ -32,11 +34,11 @@ INSTALLERS: tuple[Installer, ...] = (
     Installer(("pip", "pip3"), ("download",), "pip download", PYPI),
     Installer(("uv",), ("pip", "install"), "uv pip install", PYPI),
     Installer(("uv",), ("pip", "sync"), "uv pip sync", PYPI, "any"),
-    Installer(("uv",), ("sync",), "uv sync", PYPI, "any"),
+    Installer(("uv",), ("sync",), "uv sync", PYPI, "any", ("uv.lock",)),
     Installer(("uv",), ("add",), "uv add", PYPI),
-    Installer(("poetry", "pdm"), ("install",), "poetry install", PYPI, "any"),
+    Installer(("poetry", "pdm"), ("install",), "poetry install", PYPI, "any", ("poetry.lock", "pdm.lock")),
     Installer(("pipenv",), ("install",), "pipenv install", PYPI, "any"),
-    Installer(("pipenv",), ("sync",), "pipenv sync", PYPI, "any"),
+    Installer(("pipenv",), ("sync",), "pipenv sync", PYPI, "any", ("Pipfile.lock",)),
     Installer(("conda", "mamba", "micromamba"), ("install",), "conda install", "the conda channels"),
     Installer(("conda", "mamba", "micromamba"), ("create",), "conda create", "the conda channels", "any"),
     Installer(("conda", "mamba", "micromamba"), ("env", "create"), "conda env create", "the conda channels", "any"),

@@ -205,6 +205,10 @@ def _numbers(spec: Part, policy: Part) -> tuple[Setting[int], Setting[str]]:
     if isinstance(processes, Absent):
         source = next((key for key in ("torch", "mpi") if policy.at(key).present), "torch")
         processes = policy.at(source).string("numProcPerNode", default="auto", note="the Trainer's default")
+        if source == "mpi" and isinstance(processes, Set) and processes.value == "1":
+            # a runtime's 1 stands for the GPUs of a node (pkg/runtime/framework/plugins/mpi/mpi.go)
+            note = "Kubeflow Trainer, where the runtime says 1: a process for each GPU"
+            processes = Set("auto", Origin(processes.origin.place, "injected", note))
     return nodes, processes
 
 

@@ -512,7 +512,19 @@ class _Reader:
             return unread or Set(read, value.origin)
         if unread is not None:
             return unread
-        return look.missing([key for amount in amounts for key in amount.keys])
+        return self._switched_off(amounts) or look.missing([key for amount in amounts for key in amount.keys])
+
+    def _switched_off(self, amounts: tuple[Amount, ...]) -> Absent | None:
+        """An amount that the command line switches off in every form it has: no file that is not seen sets it then."""
+        off: Absent | None = None
+        if self.look.options.open_because:
+            return None
+        for amount in amounts:
+            found = self.look.options.find(*amount.keys)
+            if found is None or not isinstance(found.value, Set) or not is_off(found.value.value, amount):
+                return None
+            off = off or Absent(found.value.origin)
+        return off
 
     def _named(self, names: tuple[str, ...], beside: Setting[Quantity] | None = None) -> Setting[Quantity] | None:
         """An amount of an unknown program: its unit is that of the option's name, or of the total beside it."""
@@ -555,6 +567,8 @@ class _Reader:
             if need not in facts.needs:
                 continue
             if isinstance(given, Absent):
+                if given.origin.place != look.home.place:
+                    return Set(False, given.origin)  # somebody wrote that it is not to be
                 return Set(False, Origin(given.origin.place, "default", f"{facts.title} saves nothing without it"))
             if isinstance(given, Unknown) and not given.prefix and self._not_given(need):
                 return given

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import TypeAlias
 
 from msgspec import Struct
 
@@ -26,6 +28,7 @@ from kube_gaplint.facts.installs import (
 from kube_gaplint.model.command import Command, Word
 from kube_gaplint.model.setting import Absent, Set
 from kube_gaplint.model.workload import Container, Role, Workload
+from kube_gaplint.text.source import PlacedText
 
 _GUARD = lazy_re.compile(
     r"(^|[\s!(\"'])(\[|test\s|command\s+-v|which\s|hash\s|type\s|import\s|pip3?\s+show|grep\s|ls\s|stat\s)"
@@ -68,6 +71,19 @@ def guarded_by_rank(command: Command) -> bool:
     return command.certainty == "conditional" and _RANK.search(command.condition) is not None
 
 
+Files: TypeAlias = Callable[[str], PlacedText | None]
+
+
+def _no_file(path: str) -> PlacedText | None:  # noqa: ARG001
+    return None
+
+
+def files_of(container: Container) -> Files:
+    """The texts that a container's commands can read, by path."""
+    found = container.exposed.get("files")
+    return found if callable(found) else _no_file
+
+
 class Fetch(Struct, frozen=True):
     """A command that installs something from a network."""
 
@@ -75,10 +91,15 @@ class Fetch(Struct, frozen=True):
     command: Command
     pinned: bool = False
     """Every package is named with its release."""
+    locked: bool = False
+    """Every package it may bring stands in a lock file of the repository: it installs the same each time."""
 
 
-def fetches(commands: list[Command]) -> Iterator[Fetch]:
-    """The commands that surely fetch software over the network: not from a local path, an own mirror or a cache."""
+def fetches(commands: list[Command], files: Files = _no_file) -> Iterator[Fetch]:
+    """The commands that surely fetch software over the network: not from a local path, an own mirror or a cache.
+
+    `files` gives the text of a lock file by its path.
+    """
     own_index = False
     for command in commands:
         own_index = own_index or _sets_own_index(command)
@@ -89,7 +110,7 @@ def fetches(commands: list[Command]) -> Iterator[Fetch]:
         if own_index and installer.source == PYPI:
             continue
         if not _offline(command, rest) and _remote(installer, rest):
-            yield Fetch(installer, command, _pinned(installer, rest))
+            yield Fetch(installer, command, _pinned(installer, rest), _locked(installer, command, rest, files))
 
 
 def _sets_own_index(command: Command) -> bool:
@@ -155,6 +176,44 @@ def _offline(command: Command, rest: tuple[Word, ...]) -> bool:
 def _pinned(installer: Installer, rest: tuple[Word, ...]) -> bool:
     targets = [word.known for _, word in operands(rest)]
     return installer.targets == "packages" and bool(targets) and all(one and _RELEASE.search(one) for one in targets)
+
+
+_NAME = lazy_re.compile(r"[A-Za-z0-9][\w.-]*")
+_LOCKED_NAME = lazy_re.compile(r'^name\s*=\s*"([^"]+)"', re.MULTILINE)
+
+
+def _locked(installer: Installer, command: Command, rest: tuple[Word, ...], files: Files) -> bool:
+    """Whether a lock file that fits the project holds every release: one that knows all that the project asks for."""
+    if not installer.locks or any((word.known or word.prefix).startswith(("-U", "--upgrade")) for word in rest):
+        return False
+    folder = command.directory.value if isinstance(command.directory, Set) else ""
+    for name in installer.locks:
+        lock, project = (files(posixpath.join(folder, one)) for one in (name, "pyproject.toml"))
+        if lock is None:
+            continue
+        if project is None:
+            return name == "Pipfile.lock"
+        held = {_normal(found[1]) for found in _LOCKED_NAME.finditer(lock.text)}
+        return _asked_for(project.text) <= held
+    return False
+
+
+def _asked_for(project: str) -> set[str]:
+    """The packages that a pyproject.toml asks for by name, extras and groups left out."""
+    import tomllib
+
+    try:
+        data = tomllib.loads(project.replace("\r\n", "\n"))
+    except (tomllib.TOMLDecodeError, RecursionError, ValueError):
+        return {""}  # nothing holds it
+    asked = data.get("project", {})
+    listed = asked.get("dependencies") if isinstance(asked, dict) else None
+    names = [one for one in listed if isinstance(one, str)] if isinstance(listed, list) else []
+    return {_normal(found[0]) for one in names if (found := _NAME.match(one.strip())) is not None}
+
+
+def _normal(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
 
 
 def _remote(installer: Installer, rest: tuple[Word, ...]) -> bool:

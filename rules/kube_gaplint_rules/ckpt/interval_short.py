@@ -100,6 +100,8 @@ def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
     elif seconds is None and interval.value.unit == "steps" and 0 < interval.value.amount <= FEWEST_STEPS:
         if pace.total_steps is None and not isinstance(settings.total, Set):
             return  # it may be a smoke run
+        if pace.total_steps is not None and isinstance(settings.extra.get("also-ends"), Set):
+            return  # it ends with its epochs, and how many steps those have is not known
         message = f"a checkpoint every {interval.value}"
         if pace.total_steps is not None:
             message += f": {pace.total_steps / interval.value.amount:,.0f} of them in a run of {pace.total_shown}"

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from kube_gaplint.findings import Fix, Gap, Related, Severity
 from kube_gaplint.model.scale import node_count
 from kube_gaplint.model.setting import Origin
-from kube_gaplint.model.start import fetches, guarded, start_commands, starting_containers
+from kube_gaplint.model.start import fetches, files_of, guarded, start_commands, starting_containers
 from kube_gaplint.model.workload import Workload
 from kube_gaplint.rule import Context, rule
 
@@ -26,7 +26,9 @@ def check(workload: Workload, _context: Context) -> Iterator[Gap]:
     ## What it flags
     `pip`, `conda`, `uv`, `apt-get`, `dnf`, `apk` and the like that install over the network, and `git clone` or `pull`,
     in the start script of a training container or in an init container of its pod. Local wheels and folders,
-    `--no-index`, an index of your own, and what only runs where a test finds it missing are left alone.
+    `--no-index`, an index of your own, and what only runs where a test finds it missing are left alone. Info where all
+    that is installed follows a lock file in the repository that knows the project's packages (`uv.lock`): the versions
+    then stay, and only the network is needed.
 
     ## Why it hurts
     A run of weeks starts again dozens of times (OPT-175B: 90), in every pod at once. When PyPI or a mirror answers with
@@ -80,7 +82,8 @@ def check(workload: Workload, _context: Context) -> Iterator[Gap]:
     if not workload.trains:
         return
     for role, container in starting_containers(workload):
-        found = [one for one in fetches(start_commands(workload, container)) if not guarded(one.command)]
+        commands = start_commands(workload, container)
+        found = [one for one in fetches(commands, files_of(container)) if not guarded(one.command)]
         if not found:
             continue
         titles = list(dict.fromkeys(one.installer.title for one in found))
@@ -91,8 +94,9 @@ def check(workload: Workload, _context: Context) -> Iterator[Gap]:
             Origin(found[0].command.place),
             f"{', '.join(titles[:SHOWN])} at {every}",
             f"a restart fails when {' or '.join(sources)} cannot be reached"
-            + ("" if all(one.pinned for one in found) else ", and may run other versions than before"),
+            + ("" if all(one.pinned or one.locked for one in found) else ", and may run other versions than before"),
             detail="install:" + ",".join(titles),
+            severity=Severity.INFO if all(one.locked for one in found) else Severity.WARNING,
             related=tuple(Related(Origin(one.command.place), one.installer.title) for one in found[1:SHOWN]),
             fix=Fix("put it into the image, or install from local wheels with --no-index"),
             container=container.name,

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from kube_gaplint.findings import AddLine, Fix, Gap, Severity
 from kube_gaplint.model.pace import Pace, is_smoke
@@ -68,7 +68,7 @@ def check(batch: Batch, context: Context) -> Iterator[Gap]:
 
     ## Fix safety
     Unsafe: a program without a handler for the signal is ended by it, and with `B:` the signal reaches the batch shell
-    alone, which must pass it on.
+    alone, which must pass it on. Where the program is seen to have none, nothing is edited.
 
     ## References
     - https://slurm.schedmd.com/sbatch.html#OPT_signal
@@ -94,10 +94,20 @@ def check(batch: Batch, context: Context) -> Iterator[Gap]:
         f"all work of {size(batch.workload)} since the last save is lost" + (f": {hour} for each hour" if hour else ""),
         detail="time",
         severity=Severity.INFO if seconds.value <= SHORT_JOB else Severity.WARNING,
-        fix=Fix(
-            "ask for a signal ten minutes before the end: #SBATCH --signal=USR1@600",
-            (AddLine(Origin(batch.header), "#SBATCH --signal=USR1@600", "header"),),
-        ),
+        fix=_fix(batch, processes),
+    )
+
+
+def _fix(batch: Batch, processes: Iterable[TrainingProcess]) -> Fix:
+    """A signal helps only a program that saves on it; one that is seen to have no handler would end earlier."""
+    ask = "#SBATCH --signal=USR1@600"
+    handles = [process.settings.signal_save for process in processes]
+    if any(isinstance(one, Set) and not one.value for one in handles):
+        return Fix(f"let the program save and leave on a signal, and ask for it ten minutes before the end: {ask}")
+    surely = bool(handles) and all(isinstance(one, Set) for one in handles)
+    return Fix(
+        f"ask for a signal ten minutes before the end{'' if surely else ', and save on it'}: {ask}",
+        (AddLine(Origin(batch.header), ask, "header"),),
     )
 
 
