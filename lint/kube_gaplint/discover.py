@@ -1,4 +1,4 @@
-# ruff: noqa: PTH118, PTH119, PTH120
+# ruff: noqa: PTH118, PTH119, PTH120, PTH122
 # Paths are strings here: an object for every file would double the time of the walk.
 """From the given paths to the files that are worth reading.
 
@@ -13,7 +13,6 @@ import os
 import re
 import stat
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from msgspec import Struct, field
@@ -746,7 +745,7 @@ def _bare_script(head: bytes) -> bool:
 
 
 def _batch_ending(shown: str) -> bool:
-    return Path(shown).suffix.lower() in facts.SCRIPT_ENDINGS
+    return os.path.splitext(shown)[1].lower() in facts.SCRIPT_ENDINGS
 
 
 def _in_version_control(path: str) -> bool:

@@ -1,3 +1,5 @@
+# ruff: noqa: PTH118, PTH123
+# Paths are strings here: pathlib is slow to import.
 """Data files that come with a package, from the folder where they are installed.
 
 `importlib.resources` also reads packages out of archives, which ours cannot be (they need compiled parsers), and brings
@@ -6,19 +8,22 @@ zipfile and tempfile along for it.
 
 from __future__ import annotations
 
+import os
 from importlib import import_module
-from pathlib import Path
 
 
 def text(package: str, name: str) -> str:
     """A file beside the modules of a package, which is imported. Raises FileNotFoundError and ModuleNotFoundError."""
-    return (_folder(package) / name).read_text(encoding="utf-8")
+    with open(os.path.join(_folder(package), name), encoding="utf-8") as file:
+        return file.read()
 
 
 def names(package: str, folder: str) -> list[str]:
     """The names of what a folder beside the modules of a package holds, in order. Raises as `text` does."""
-    return sorted(path.name for path in (_folder(package) / folder).iterdir())
+    from pathlib import Path
+
+    return sorted(path.name for path in (Path(_folder(package)) / folder).iterdir())
 
 
-def _folder(package: str) -> Path:
-    return Path(import_module(package).__path__[0])
+def _folder(package: str) -> str:
+    return import_module(package).__path__[0]

@@ -5,11 +5,10 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-import click
-
 from kube_gaplint import baseline, disk
 from kube_gaplint.baseline import Baseline, Scope
 from kube_gaplint.cli import console
+from kube_gaplint.cli.failure import Failure
 from kube_gaplint.cli.inputs import Inputs, lint
 from kube_gaplint.engine import Request, selected_codes
 from kube_gaplint.facts.candidates import BASELINE_NAME
@@ -25,28 +24,28 @@ def path_of(inputs: Inputs, named: str) -> str:
 
 
 def read(path: str) -> Baseline:
-    """The baseline in a file. Raises ClickException."""
+    """The baseline in a file. Raises Failure."""
     try:
         return baseline.read(path)
     except baseline.BaselineProblem as problem:
-        raise click.ClickException(str(problem)) from problem
+        raise Failure(str(problem)) from problem
 
 
 def write(request: Request, path: str, *, quiet: bool) -> int:
     """Accept what a run finds, and tell how the baseline changes. Without a path there is none in use yet.
 
-    Raises ClickException.
+    Raises Failure.
     """
     in_use, path = bool(path), path or BASELINE_NAME
     there = disk.exists(path)
     before = read(path) if there else baseline.at(path)
-    report = lint(request)
+    report = lint(request, quiet=quiet)
     after = before.renewed(report.findings, Scope.of(request.paths, selected_codes(request), request.stdin_filename))
     if after.text() != before.text() or not there:
         try:
             console.write_file(Path(path), after.text())
         except OSError as problem:
-            raise click.ClickException(f"cannot write the baseline {path!r}: {problem.strerror}") from problem
+            raise Failure(f"cannot write the baseline {path!r}: {problem.strerror}") from problem
     if not quiet:
         _tell(before, after, in_use=in_use)
     return 0

@@ -7,16 +7,13 @@
 from __future__ import annotations
 
 import errno
-import importlib
 import os
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
-
-import click
 
 from kube_gaplint.__main__ import version
 from kube_gaplint.cli import console
+from kube_gaplint.cli.failure import Failure, Misuse
 
 FOUND = 1
 WRONG = 2
@@ -54,11 +51,8 @@ def run(arguments: Sequence[str]) -> int:
     except KeyboardInterrupt:
         console.note("gaplint: interrupted")
         return INTERRUPTED
-    except click.UsageError as problem:
-        _usage(problem)
-        return WRONG
-    except click.ClickException as problem:
-        console.error(problem.format_message())
+    except Failure as problem:
+        console.error(str(problem))
         return WRONG
     except BrokenPipeError:
         return READER_GONE
@@ -74,52 +68,51 @@ def run(arguments: Sequence[str]) -> int:
 def _run(arguments: list[str]) -> int:
     first = arguments[0] if arguments else ""
     if first in ("-h", "--help"):
-        console.write_out(_overview())
+        from kube_gaplint.cli.clicked import overview
+
+        console.write_out(overview())
         return 0
     if first in ("-V", "--version"):
         console.write_out(f"{version()}\n")
         return 0
     name = first if first in COMMANDS else "check"
     rest = arguments[1:] if first in COMMANDS else arguments
-    command: click.Command = importlib.import_module(f"kube_gaplint.cli.{name}").command
     try:
-        with command.make_context(f"gaplint {name}", rest) as context:
-            code = int(command.invoke(context))
-    except click.exceptions.Exit as finished:  # --help
-        return finished.exit_code
+        code = _outcome(name, rest)
+    except Misuse as problem:
+        console.error(str(problem))
+        console.hint(f"`gaplint {name} --help` lists the options")
+        return WRONG
     if name == first and not rest and _may_be_linted(name):
         console.hint(f"{name!r} was taken as the command; to lint the path of that name: gaplint check {name}")
     return code
 
 
+def _outcome(name: str, arguments: list[str]) -> int:
+    """The exit code of a command. Linting with few options is read without click: it is a tenth of a short run."""
+    if name == "check":
+        from kube_gaplint.cli import plain
+
+        asked = plain.read(arguments)
+        if asked is not None:
+            from kube_gaplint.cli import checking
+
+            return checking.run(asked)
+    from kube_gaplint.cli import clicked
+
+    return clicked.invoke(name, arguments)
+
+
 def _may_be_linted(path: str) -> bool:
     """Whether a path that is called like a command is a file, or a folder with a manifest or script right in it."""
+    from pathlib import Path
+
     if not Path(path).is_dir():
         return Path(path).is_file()
     from kube_gaplint.disk import file_names
     from kube_gaplint.facts.candidates import SCRIPT_ENDINGS, YAML_ENDINGS
 
     return any(Path(name).suffix.lower() in YAML_ENDINGS | SCRIPT_ENDINGS for name in file_names(path))
-
-
-def _overview() -> str:
-    from kube_gaplint.cli.check import command
-
-    context = click.Context(command, info_name="gaplint", **CONTEXT)
-    formatter = context.make_formatter()
-    formatter.write_usage("gaplint", "[COMMAND] [OPTIONS] [PATH]...")
-    command.format_help_text(context, formatter)
-    with formatter.section("Commands"):
-        formatter.write_dl(list(COMMANDS.items()))
-    command.format_options(context, formatter)
-    command.format_epilog(context, formatter)
-    return formatter.getvalue()
-
-
-def _usage(problem: click.UsageError) -> None:
-    console.error(problem.format_message())
-    path = problem.ctx.command_path if problem.ctx else "gaplint"
-    console.hint(f"`{path} --help` lists the options")
 
 
 def _crashed(problem: BaseException) -> int:

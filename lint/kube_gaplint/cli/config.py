@@ -6,7 +6,8 @@ import click
 
 from kube_gaplint.cli import console
 from kube_gaplint.cli.app import CONTEXT
-from kube_gaplint.cli.inputs import CONFIG_OPTIONS, Inputs
+from kube_gaplint.cli.inputs import Inputs
+from kube_gaplint.cli.options import CONFIG_OPTIONS
 from kube_gaplint.cli.types import Grouped, GroupedCommand, Near
 from kube_gaplint.report.escape import visible
 

@@ -6,10 +6,12 @@ import contextlib
 import errno
 import os
 import sys
-from pathlib import Path
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from kube_gaplint.report.escape import guarded, visible
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 WIDTH_WITHOUT_TERMINAL = 100
 _BOX = "─╭│├╰┆┃━…"
@@ -100,7 +102,7 @@ def hint(message: str) -> None:
 def _silence() -> None:
     """Send what is still buffered for standard output nowhere: its reader has gone."""
     try:
-        with Path(os.devnull).open("wb") as nowhere:
+        with open(os.devnull, "wb") as nowhere:  # noqa: PTH123
             os.dup2(nowhere.fileno(), sys.stdout.fileno())
     except (OSError, ValueError, AttributeError):
         pass
@@ -112,6 +114,7 @@ def write_file(path: Path, text: str) -> None:
     A device or pipe (`/dev/stderr`, a process substitution) is written to as it is.
     """
     import tempfile
+    from pathlib import Path
 
     data = text.encode("utf-8", "backslashreplace")
     if path.exists() and not path.is_file():

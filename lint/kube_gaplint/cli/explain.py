@@ -12,8 +12,9 @@ from msgspec.structs import replace
 from kube_gaplint import incidents, registry
 from kube_gaplint.cli import console
 from kube_gaplint.cli.app import CONTEXT, FOUND
-from kube_gaplint.cli.inputs import Inputs, lint, with_config
-from kube_gaplint.cli.options import color_option
+from kube_gaplint.cli.failure import Failure, Misuse
+from kube_gaplint.cli.inputs import Inputs, lint
+from kube_gaplint.cli.options import color_option, with_config
 from kube_gaplint.cli.rules import of_incidents, rule_table, unknown
 from kube_gaplint.cli.types import File, Grouped, GroupedCommand, RuleName, incident_items
 from kube_gaplint.findings import Report, Severity
@@ -74,14 +75,14 @@ def command(topics: tuple[str, ...], paths: tuple[str, ...], config_path: str, i
 
 
 def _found(topic: str) -> Incident | list[registry.RuleInfo]:
-    """The incident or the rules of that name. Raises ClickException."""
+    """The incident or the rules of that name. Raises Failure."""
     incident = incidents.incident(topic)
     if incident is not None:
         return incident
     try:
         codes = registry.resolve(topic)
         if not codes:
-            raise click.ClickException(f"{registry.outdated(topic)}.")
+            raise Failure(f"{registry.outdated(topic)}.")
         return [registry.info(code) for code in codes]
     except registry.UnknownSelector as problem:
         near = [*problem.suggestions, *incidents.near(topic)]
@@ -89,14 +90,14 @@ def _found(topic: str) -> Incident | list[registry.RuleInfo]:
 
 
 def _looked(found: list[Incident | list[registry.RuleInfo]], inputs: Inputs) -> Report | None:
-    """What the rules of the incidents find in the paths; None where no path is given. Raises click's errors."""
+    """What the rules of the incidents find in the paths; None where no path is given. Raises Failure."""
     if not inputs.paths:
         if inputs.config_path or inputs.isolated:
-            raise click.UsageError("--config and --isolated say how --check PATH reads; give it, too.")
+            raise Misuse("--config and --isolated say how --check PATH reads; give it, too.")
         return None
     for what in found:
         if not isinstance(what, Incident):
-            raise click.UsageError(f"--check goes with incidents; for a rule: gaplint --select {what[0].code} PATH")
+            raise Misuse(f"--check goes with incidents; for a rule: gaplint --select {what[0].code} PATH")
     request = replace(
         inputs.request(),
         select=of_incidents([what for what in found if isinstance(what, Incident)]),

@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import get_args
 
-import click
 from msgspec import Struct
 from msgspec.structs import replace
 
 from kube_gaplint import discover, disk, fix
 from kube_gaplint.cli import console
+from kube_gaplint.cli.failure import Failure
 from kube_gaplint.cli.inputs import lint
 from kube_gaplint.engine import Request, selected_codes
 from kube_gaplint.findings import Report, Severity
@@ -42,19 +42,19 @@ class Edits(Struct):
             console.write_out(patch)
 
     def make(self) -> None:
-        """Change the files. Raises ClickException for one that cannot be written."""
+        """Change the files. Raises Failure for one that cannot be written."""
         for change in self.changes:
             try:
                 fix.write(change)
             except OSError as problem:
-                raise click.ClickException(f"cannot write {change.path!r}: {problem.strerror}") from problem
+                raise Failure(f"cannot write {change.path!r}: {problem.strerror}") from problem
 
     def tell(self) -> None:
         for line in self.told:
             console.note(f"gaplint: {line}")
 
 
-def fixes(report: Report, request: Request, *, unsafe: bool, made: bool) -> Edits:
+def fixes(report: Report, request: Request, *, unsafe: bool, made: bool, quiet: bool) -> Edits:
     """The fixes of what a report shows. They are judged with all rules but the ignored ones, whatever is shown."""
     wanted = {
         finding.fingerprint
@@ -63,7 +63,7 @@ def fixes(report: Report, request: Request, *, unsafe: bool, made: bool) -> Edit
     }
     plan = fix.FixPlan()
     if wanted:
-        plan = fix.repair(wanted, _judge(request), unsafe=unsafe, codes=selected_codes(request))
+        plan = fix.repair(wanted, _judge(request, quiet=quiet), unsafe=unsafe, codes=selected_codes(request))
     told = [
         f"{location(dropped.finding.place)}: {dropped.finding.code} is not fixed: {dropped.reason}"
         for dropped in plan.dropped
@@ -71,17 +71,17 @@ def fixes(report: Report, request: Request, *, unsafe: bool, made: bool) -> Edit
     return Edits(plan.changes, [*told, _sum(plan.changes, "fixed" if made else "would be fixed")])
 
 
-def suppressions(report: Report, request: Request, reason: str, *, made: bool) -> Edits:
-    """Suppressions for what a report shows. Raises ClickException for a reason that is none."""
+def suppressions(report: Report, request: Request, reason: str, *, made: bool, quiet: bool) -> Edits:
+    """Suppressions for what a report shows. Raises Failure for a reason that is none."""
     wrong = wrong_reason(reason)
     if wrong:
-        raise click.ClickException(f"--add-suppressions: this is no reason: {wrong}")
+        raise Failure(f"--add-suppressions: this is no reason: {wrong}")
     wanted = {
         finding.fingerprint
         for finding in report.findings
         if finding.suppressed is None and finding.code not in _ABOUT_SUPPRESSIONS
     }
-    done = fix.add_suppressions(wanted, _judge(request), reason) if wanted else fix.Suppressing()
+    done = fix.add_suppressions(wanted, _judge(request, quiet=quiet), reason) if wanted else fix.Suppressing()
     told = [
         f"{location(finding.place)}: {finding.code} is not suppressed: no comment can stand there, and no annotation"
         for finding in done.left
@@ -97,13 +97,13 @@ def _sum(changes: list[fix.FileChange], done: str) -> str:
     return f"{count(len(findings), 'finding')} {done} in {count(len(changes), 'file')}."
 
 
-def _judge(request: Request) -> fix.Judge:
+def _judge(request: Request, *, quiet: bool) -> fix.Judge:
     """All findings, of all rules but the ignored ones, where some files hold other texts."""
     whole = replace(request, select=(), min_severity=min(Severity), baseline=None, changed=None, before=None)
-    return lambda texts: lint_instead(whole, texts).findings
+    return lambda texts: lint_instead(whole, texts, quiet=quiet).findings
 
 
-def lint_instead(request: Request, texts: Mapping[str, str]) -> Report:
+def lint_instead(request: Request, texts: Mapping[str, str], *, quiet: bool) -> Report:
     """The outcome of a run in which some files, by path, hold other texts."""
     instead: dict[str, bytes] = {}
     for path, text in texts.items():
@@ -113,7 +113,7 @@ def lint_instead(request: Request, texts: Mapping[str, str]) -> Report:
             real = disk.real(path)
             instead[real] = encode_like(Path(real).read_bytes(), text)
     with disk.reading_instead(instead):
-        return lint(request)
+        return lint(request, quiet=quiet)
 
 
 def _for_terminal(patch: str, palette: Palette) -> str:

@@ -12,8 +12,9 @@ import click
 from kube_gaplint import incidents, lazy_re, registry
 from kube_gaplint.cli import console
 from kube_gaplint.cli.app import CONTEXT
+from kube_gaplint.cli.failure import did_you_mean
 from kube_gaplint.cli.options import OUTPUT, color_option
-from kube_gaplint.cli.types import CommaList, Grouped, GroupedCommand, Near, RuleList, did_you_mean
+from kube_gaplint.cli.types import CommaList, Grouped, GroupedCommand, Near, RuleList
 from kube_gaplint.incident_search import Query, is_organisation, near_words, search
 from kube_gaplint.report import library
 from kube_gaplint.report.layout import Palette, hanging

@@ -9,6 +9,7 @@ import click
 from kube_gaplint import packaged
 from kube_gaplint.cli import console
 from kube_gaplint.cli.app import CONTEXT
+from kube_gaplint.cli.failure import Failure
 from kube_gaplint.cli.types import Grouped, GroupedCommand
 from kube_gaplint.config import YAML_NAMES, ConfigProblem, find
 
@@ -31,14 +32,14 @@ def command(stdout: bool) -> int:
     try:
         there = find.in_folder(".")
     except ConfigProblem as problem:
-        raise click.ClickException(str(problem)) from problem
+        raise Failure(str(problem)) from problem
     if there is not None:
-        raise click.ClickException(f"{there.shown} is there already; `gaplint init --stdout` prints a new one.")
+        raise Failure(f"{there.shown} is there already; `gaplint init --stdout` prints a new one.")
     path = Path(YAML_NAMES[0])
     try:
         with path.open("x", encoding="utf-8") as file:
             file.write(text)
     except OSError as problem:
-        raise click.ClickException(f"cannot write {path}: {problem.strerror}") from problem
+        raise Failure(f"cannot write {path}: {problem.strerror}") from problem
     console.write_out(f"{path} is written. Answer its questions about your cluster, then: gaplint config show\n")
     return 0

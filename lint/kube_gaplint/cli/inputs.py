@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import functools
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import click
 from msgspec import Struct
 
 from kube_gaplint import disk
 from kube_gaplint.cli import console
 from kube_gaplint.cli.app import COMMANDS
-from kube_gaplint.cli.types import File, Grouped, did_you_mean
+from kube_gaplint.cli.failure import Failure, Misuse, did_you_mean
 from kube_gaplint.text.read import MAX_BYTES
 
 if TYPE_CHECKING:
@@ -23,48 +21,6 @@ if TYPE_CHECKING:
     from kube_gaplint.findings import Report
     from kube_gaplint.report.show.gather import Choice
     from kube_gaplint.report.show.shape import Shown
-
-_INPUT = "Input"
-CONFIG_OPTIONS = (
-    click.option(
-        "--config",
-        "config_path",
-        cls=Grouped,
-        group=_INPUT,
-        type=File(),
-        metavar="FILE",
-        default="",
-        help="Read this configuration instead of the closest .gaplint.yaml or pyproject.toml.",
-    ),
-    click.option("--isolated", cls=Grouped, group=_INPUT, is_flag=True, help="Read no configuration file."),
-)
-_OPTIONS = (
-    click.argument("paths", nargs=-1, type=File()),
-    click.option(
-        "--stdin-filename",
-        cls=Grouped,
-        group=_INPUT,
-        metavar="NAME",
-        default="",
-        help="What to call standard input (`-`).",
-    ),
-    click.option(
-        "--exclude",
-        cls=Grouped,
-        group=_INPUT,
-        multiple=True,
-        metavar="PATTERN",
-        help="Pass over paths that match, as in .gitignore; adds to the configuration. Repeatable.",
-    ),
-    click.option(
-        "--force-exclude",
-        cls=Grouped,
-        group=_INPUT,
-        is_flag=True,
-        help="Pass over excluded paths even where they are named, as hooks do.",
-    ),
-    *CONFIG_OPTIONS,
-)
 
 
 class Inputs(Struct, frozen=True, dict=True):
@@ -79,20 +35,20 @@ class Inputs(Struct, frozen=True, dict=True):
 
     @cached_property
     def config(self) -> Config:
-        """The configuration of this run. Raises click's errors."""
+        """The configuration of this run. Raises Failure."""
         from kube_gaplint.config import Config, ConfigProblem, load
 
         if self.isolated:
             if self.config_path:
-                raise click.UsageError("--isolated reads no configuration, and --config names one; give one of them.")
+                raise Misuse("--isolated reads no configuration, and --config names one; give one of them.")
             return Config()
         try:
             return load(self.paths, self.config_path)
         except ConfigProblem as problem:
-            raise click.ClickException(f"the configuration is wrong\n{problem}") from problem
+            raise Failure(f"the configuration is wrong\n{problem}") from problem
 
     def request(self) -> Request:
-        """The request for a run, as far as inputs and configuration go. Raises click's errors."""
+        """The request for a run, as far as inputs and configuration go. Raises Failure."""
         from kube_gaplint.discover import Exclusion
         from kube_gaplint.engine import Request
 
@@ -109,62 +65,36 @@ class Inputs(Struct, frozen=True, dict=True):
         )
 
 
-def with_inputs(command: Callable[..., int]) -> Callable[..., int]:
-    """Give a command the argument PATH and the options of `Inputs`, which it gets as its first argument."""
-
-    @functools.wraps(command)
-    def takes_options(
-        *,
-        paths: tuple[str, ...],
-        stdin_filename: str,
-        exclude: tuple[str, ...],
-        force_exclude: bool,
-        config_path: str,
-        isolated: bool,
-        **others: Any,
-    ) -> int:
-        inputs = Inputs(paths or (".",), stdin_filename, exclude, force_exclude, config_path, isolated)
-        return command(inputs, **others)
-
-    for option in reversed(_OPTIONS):
-        takes_options = option(takes_options)
-    return takes_options
-
-
-def with_config(command: Callable[..., int]) -> Callable[..., int]:
-    """Give a command the options `--config` and `--isolated`."""
-    for option in reversed(CONFIG_OPTIONS):
-        command = option(command)
-    return command
-
-
 def standard_input(paths: Sequence[str], filename: str) -> bytes | None:
-    """The bytes of standard input where a path is `-`, else None. Raises click's errors for a wrong use."""
+    """The bytes of standard input where a path is `-`, else None. Raises Failure for a wrong use."""
     if "-" not in paths:
         if filename:
-            raise click.UsageError("--stdin-filename names standard input, but no path is `-`.")
+            raise Misuse("--stdin-filename names standard input, but no path is `-`.")
         return None
     if sys.stdin is None:
-        raise click.ClickException("standard input is closed")
+        raise Failure("standard input is closed")
     if sys.stdin.isatty():
         console.hint("reading manifests from the terminal; end them with Ctrl-D")
     return sys.stdin.buffer.read(MAX_BYTES + 1)  # one more is too many, and told
 
 
-def lint(request: Request) -> Report:
-    """The outcome of a run. Raises ClickException where the request cannot be served."""
+def lint(request: Request, *, quiet: bool = False) -> Report:
+    """The outcome of a run; unless it is to be quiet, a terminal is told how far it is.
+
+    Raises Failure where the request cannot be served.
+    """
     from kube_gaplint import engine
     from kube_gaplint.cli import waiting
 
     try:
-        with waiting.shown():
+        with waiting.shown(quiet=quiet):
             return engine.lint(request)
     except engine.UsageProblem as problem:
         raise wrong_paths(problem, request.paths) from problem
 
 
 def read(request: Request) -> Reading:
-    """What a request reads, understood and not judged. Raises ClickException where the request cannot be served."""
+    """What a request reads, understood and not judged. Raises Failure where the request cannot be served."""
     from kube_gaplint import engine
 
     try:
@@ -187,15 +117,13 @@ def understood(reading: Reading, choice: Choice | None = None) -> Shown:
     )
 
 
-def wrong_paths(problem: Exception, paths: Sequence[str]) -> click.ClickException:
+def wrong_paths(problem: Exception, paths: Sequence[str]) -> Failure:
     """The error for a request that cannot be served; a missing path may be a misspelt command."""
     for path in paths:
         if path != "-" and not disk.exists(path):
             near = did_you_mean(path, COMMANDS)
             if path in COMMANDS:
-                return click.ClickException(
-                    f"{problem}\nThe command stands first: gaplint {path}, then options and paths."
-                )
+                return Failure(f"{problem}\nThe command stands first: gaplint {path}, then options and paths.")
             if near:
-                return click.ClickException(f"{problem}\nThere is no command {path!r} either.{near}")
-    return click.ClickException(str(problem))
+                return Failure(f"{problem}\nThere is no command {path!r} either.{near}")
+    return Failure(str(problem))

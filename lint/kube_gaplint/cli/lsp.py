@@ -7,6 +7,7 @@ import importlib.util
 import click
 
 from kube_gaplint.cli.app import CONTEXT
+from kube_gaplint.cli.failure import Failure
 from kube_gaplint.cli.types import GroupedCommand
 
 
@@ -18,7 +19,7 @@ def command() -> int:
     fixes and suppressions. How editors start it: docs/editors.md.
     """
     if importlib.util.find_spec("pygls") is None:
-        raise click.ClickException("this needs the extra `lsp`: pip install 'kube-gaplint[lsp]'")
+        raise Failure("this needs the extra `lsp`: pip install 'kube-gaplint[lsp]'")
     from kube_gaplint.lsp.server import serve
 
     serve()

@@ -11,8 +11,9 @@ import click
 
 from kube_gaplint.cli import console
 from kube_gaplint.cli.app import CONTEXT
-from kube_gaplint.cli.inputs import Inputs, read, with_inputs
-from kube_gaplint.cli.options import OUTPUT, color_option
+from kube_gaplint.cli.failure import Failure, Misuse
+from kube_gaplint.cli.inputs import Inputs, read
+from kube_gaplint.cli.options import OUTPUT, color_option, with_inputs
 from kube_gaplint.cli.types import CommaList, Grouped, GroupedCommand, Near
 from kube_gaplint.report.escape import visible
 
@@ -144,12 +145,12 @@ def command(
     jobs in PATH (default: the current folder), as the rules see them. What is not known is asked for, not invented.
     """
     if numbers.get("interval") is not None and numbers.get("interval_steps") is not None:
-        raise click.UsageError("--interval-steps and --interval-minutes say the same; give one of them.")
+        raise Misuse("--interval-steps and --interval-minutes say the same; give one of them.")
     given = _given(numbers)
     try:
         plans = _plans(inputs, given, quantile, within / 100, tuple(one for many in names for one in many))
     except ValueError as problem:
-        raise click.UsageError(f"{problem}; leave one of --nodes, --gpus and --gpus-per-node out.") from problem
+        raise Misuse(f"{problem}; leave one of --nodes, --gpus and --gpus-per-node out.") from problem
     console.write_out(_rendered(plans, format_, color))
     return 0
 
@@ -175,7 +176,7 @@ def _plans(
     named = click.get_current_context().params["paths"]
     if not named and ("nodes" in given or "gpus" in given):
         if names:
-            raise click.UsageError("--name chooses among the jobs of a PATH, and none is given.")
+            raise Misuse("--name chooses among the jobs of a PATH, and none is given.")
         known = completed(with_given(of_profile(config.profile, config.places), given), PER_NODE)
         return [plan(known, "", quantile, within)]
     return [
@@ -185,7 +186,7 @@ def _plans(
 
 
 def _workloads(inputs: Inputs, names: tuple[str, ...]) -> list[Workload]:
-    """The training jobs in the paths, or the objects that are named. Raises ClickException where there are none."""
+    """The training jobs in the paths, or the objects that are named. Raises Failure where there are none."""
     reading = read(inputs.request())
     for error in reading.errors:
         console.note(f"gaplint: {error.path}: {error.reason}")
@@ -195,11 +196,9 @@ def _workloads(inputs: Inputs, names: tuple[str, ...]) -> list[Workload]:
         return found
     if names:
         called = ", ".join(sorted({one.subject.name for one in there} - {""})[:8])
-        raise click.ClickException(
-            f"no object is called {', '.join(names)}." + (f" There are {called}." if called else "")
-        )
+        raise Failure(f"no object is called {', '.join(names)}." + (f" There are {called}." if called else ""))
     where = ", ".join(inputs.paths)
-    raise click.ClickException(
+    raise Failure(
         f"there is no training job in {where}; `gaplint show {where}` tells what is there.\n"
         "Without a manifest, give the size: gaplint plan --nodes N --days N --save-seconds N"
     )
@@ -238,8 +237,8 @@ def _image(plans: list[Plan]) -> str:
 
     if len(plans) > 1:
         titles = ", ".join(one.title for one in plans[:8])
-        raise click.ClickException(f"an image shows one job, and there are {len(plans)}: {titles}. Choose with --name.")
+        raise Failure(f"an image shows one job, and there are {len(plans)}: {titles}. Choose with --name.")
     image = checkpoint_curve(plans[0], inline=False)
     if not image:
-        raise click.ClickException(f"there is no curve; the best time between saves is {plans[0].flat_from}")
+        raise Failure(f"there is no curve; the best time between saves is {plans[0].flat_from}")
     return image

@@ -12,6 +12,7 @@ import click
 from kube_gaplint import registry
 from kube_gaplint.cli import console
 from kube_gaplint.cli.app import CONTEXT
+from kube_gaplint.cli.failure import Failure
 from kube_gaplint.cli.options import OUTPUT, color_option
 from kube_gaplint.cli.types import Grouped, GroupedCommand, Near, RuleName
 from kube_gaplint.report.escape import visible
@@ -61,7 +62,7 @@ def command(selectors: tuple[str, ...], format_: str, color: str) -> int:
 
 
 def chosen(selectors: tuple[str, ...]) -> list[registry.RuleInfo]:
-    """The rows that the selectors stand for, by code; all without a selector. Raises ClickException."""
+    """The rows that the selectors stand for, by code; all without a selector. Raises Failure."""
     try:
         codes = {code for selector in selectors for code in registry.resolve(selector)}
     except registry.UnknownSelector as problem:
@@ -70,21 +71,21 @@ def chosen(selectors: tuple[str, ...]) -> list[registry.RuleInfo]:
 
 
 def of_incidents(incidents: Iterable[Incident]) -> tuple[str, ...]:
-    """The codes of the rules that would have found something in these incidents. Raises ClickException for none."""
+    """The codes of the rules that would have found something in these incidents. Raises Failure for none."""
     found = list(incidents)
     codes = {code for incident in found for code in incident.rules}
     if not codes:
-        raise click.ClickException(
+        raise Failure(
             f"no manifest would have shown {' or '.join(incident.id for incident in found)}; "
             f"`gaplint explain {found[0].id}` says what happened"
         )
     return tuple(sorted(codes))
 
 
-def unknown(problem: registry.UnknownSelector, what: str = "rule or family") -> click.ClickException:
+def unknown(problem: registry.UnknownSelector, what: str = "rule or family") -> Failure:
     """The answer to a name that nothing has."""
     near = f" Did you mean {' or '.join(problem.suggestions)}?" if problem.suggestions else ""
-    return click.ClickException(f"there is no {what} {visible(problem.text)!r}.{near} `gaplint rules` lists all rules.")
+    return Failure(f"there is no {what} {visible(problem.text)!r}.{near} `gaplint rules` lists all rules.")
 
 
 def rule_table(rows: list[registry.RuleInfo], *, color: bool) -> str:

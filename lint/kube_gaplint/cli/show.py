@@ -9,9 +9,10 @@ import click
 
 from kube_gaplint.cli import console
 from kube_gaplint.cli.app import CONTEXT
-from kube_gaplint.cli.inputs import Inputs, read, understood, with_inputs
-from kube_gaplint.cli.options import OUTPUT, color_option
-from kube_gaplint.cli.types import CommaList, Grouped, GroupedCommand, Near, did_you_mean
+from kube_gaplint.cli.failure import did_you_mean
+from kube_gaplint.cli.inputs import Inputs, read, understood
+from kube_gaplint.cli.options import OUTPUT, color_option, with_inputs
+from kube_gaplint.cli.types import CommaList, Grouped, GroupedCommand, Near
 from kube_gaplint.report.options import RenderOptions
 from kube_gaplint.report.show import FORMATS, render
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 from msgspec import Struct
 
+from kube_gaplint.cli.failure import did_you_mean
 from kube_gaplint.report.escape import visible
 
 if TYPE_CHECKING:
@@ -214,11 +215,3 @@ class GroupedCommand(click.Command):
             with formatter.section(title):
                 for line in text.splitlines():
                     formatter.write(f"{'':>{formatter.current_indent}}{line}".rstrip() + "\n")
-
-
-def did_you_mean(wanted: str, names: Iterable[str]) -> str:
-    """` Did you mean json?`, or nothing."""
-    from difflib import get_close_matches
-
-    near = get_close_matches(wanted, list(names), n=2, cutoff=0.6)
-    return f" Did you mean {' or '.join(near)}?" if near else ""

@@ -9,8 +9,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TextIO
 
-import click
-
 from kube_gaplint import progress
 from kube_gaplint.cli import console
 
@@ -49,10 +47,8 @@ class Ticker:
 
 
 @contextmanager
-def shown() -> Iterator[None]:
+def shown(*, quiet: bool) -> Iterator[None]:
     """Show progress within it: on standard error, where that is a terminal and `--quiet` does not forbid it."""
-    context = click.get_current_context(silent=True)
-    quiet = context is not None and context.params.get("quiet", False)
     stream = sys.stderr
     if quiet or stream is None or not stream.isatty() or os.environ.get("TERM") == "dumb":
         yield
