@@ -142,6 +142,10 @@ def test_a_syntax_error_keeps_the_documents_before_it(root: Path) -> None:
         "<%= x %>\n",
         "spec: {replicas: %d}\n",
         "more: %(name)s\n",
+        "spec:\n${SPEC}\nother: 1\n",
+        "spec:\n  a: 1\n  $EXTRA  # by envsubst\n  b: 2\n",
+        "spec:\n<FILL IN>\nother: 1\n",
+        "spec:\n  a: 1\n  __VOLUMES__\n  b: 2\n",
     ],
 )
 def test_a_template_is_passed_over_with_a_hint(root: Path, body: str, named: bool) -> None:
@@ -150,6 +154,11 @@ def test_a_template_is_passed_over_with_a_hint(root: Path, body: str, named: boo
     assert (outcome.problems, outcome.bundle.objects, outcome.files) == ([], [], 0)
     assert outcome.skipped == {"template that is not filled in": 1}
     assert len(outcome.hints) == 1 and "job.yaml" in outcome.hints[0] and "gaplint -" in outcome.hints[0]
+
+
+def test_a_line_without_a_colon_is_no_template(root: Path) -> None:
+    write(root, {"job.yaml": JOB + "spec:\n  a: 1\n  backoffLimit\n  b: 2\n"})
+    assert [problem.kind for problem in loaded().problems] == ["syntax"]
 
 
 def test_yaml_with_variables_is_judged(root: Path) -> None:

@@ -365,11 +365,17 @@ _TEMPLATE_MARKS = ("{{", "{%", "<%")
 _VERB = lazy_re.compile(r"%(?:[sdvq]|[({]\w)")
 """A value that `printf` or Python's `%` fills in; no plain YAML begins with a percent sign."""
 _TEMPLATE_LINE = lazy_re.compile(r"^[ \t]*(?:\{\{|\{%|<%)", re.MULTILINE)
+_PLACEHOLDERS = (
+    r"\$\{\w+(?::?[-=?+][^}\n]*)?\}", r"\$\w+",  # the shell's, as envsubst fills them in
+    r"<[A-Z][\w .-]*>", r"\{[A-Za-z_]\w*\}", r"@@?\w+@@?", r"__\w+__", r"%\w+%", r"\[\[[^]\n]*\]\]",
+)  # fmt: skip
+_PLACEHOLDER_LINE = lazy_re.compile(rf"^[ \t]*(?:{'|'.join(_PLACEHOLDERS)})[ \t]*(?:#[^\n]*)?\r?$", re.MULTILINE)
+"""A line that is a placeholder and nothing else: `envsubst`, `sed` or a person puts lines of YAML in its place."""
 
 
 def _is_template(text: str, problems: Iterable[Problem]) -> bool:
     """Whether a text that is no YAML would become some by a template engine: the parser stopped at a template mark,
-    or after a line that begins with one."""
+    after a line that begins with one, or at a line that is a placeholder."""
     for problem in problems:
         if problem.kind != "syntax":
             continue
@@ -378,6 +384,8 @@ def _is_template(text: str, problems: Iterable[Problem]) -> bool:
         after = text.find("\n", at)
         near = text[before : len(text) if after < 0 else after]
         if any(mark in near for mark in _TEMPLATE_MARKS) or _TEMPLATE_LINE.search(text, 0, at) or _VERB.match(text, at):
+            return True
+        if _PLACEHOLDER_LINE.search(near):
             return True
     return False
 
