@@ -23,7 +23,7 @@ from kube_gaplint.kinds.job import JobPart, read_job
 from kube_gaplint.kinds.pods import Making
 from kube_gaplint.kinds.volumes import claim_volume
 from kube_gaplint.model.profile import Profile
-from kube_gaplint.model.retry import JobSetRule
+from kube_gaplint.model.retry import FAILS_THE_SET, JobSetRule
 from kube_gaplint.model.setting import Absent, Origin, Set, Setting, Unknown
 from kube_gaplint.model.workload import UNBOUNDED, RestartLayer, Volume, Workload
 
@@ -133,7 +133,7 @@ class _Policy(Struct, frozen=True):
             if not isinstance(rule.action, Set):
                 return Unknown("the action of a failure rule is not known", rule.origin)
             if rule.action.value == "FailJobSet":
-                return Set(0, rule.origin)
+                return Set(0, replace(rule.origin, note=FAILS_THE_SET))
             return Set(UNBOUNDED, rule.origin) if rule.ignores_budget else self.maximum
         return self.maximum
 

@@ -25,6 +25,9 @@ T = TypeVar("T")
 
 _ENDS = frozenset({"FailJob", "FailIndex", "FailJobSet"})
 
+FAILS_THE_SET = "a rule of the failurePolicy with action FailJobSet"
+"""The note of a budget of 0 that a rule of a JobSet gives: no number of restarts changes it."""
+
 CRASH = 1
 """The exit code of torchrun, and of Python after an uncaught CUDA or NCCL error."""
 

@@ -14,7 +14,7 @@ from kube_gaplint.model.budget import (
 )
 from kube_gaplint.model.placement import any_spot
 from kube_gaplint.model.rendezvous import meeting
-from kube_gaplint.model.retry import disruptions_are_ignored, pod_failure_policy, restart_policies
+from kube_gaplint.model.retry import FAILS_THE_SET, disruptions_are_ignored, pod_failure_policy, restart_policies
 from kube_gaplint.model.setting import Origin, Set, Unknown
 from kube_gaplint.model.training import TrainingProcess
 from kube_gaplint.model.workload import RestartLayer, Workload
@@ -32,6 +32,10 @@ _REMEDIES = {
     "Tekton": "set retries on the task",
     "kubelet": "make it a Job with a backoffLimit",
 }
+_OF_A_RULE = (
+    "let the rule match only what a restart does not mend (onJobFailureReasons: [PodFailurePolicy] beside a "
+    "podFailurePolicy), and set maxRestarts"
+)
 
 
 @rule(
@@ -52,7 +56,7 @@ def check(workload: Workload, context: Context) -> Iterator[Gap]:
     A training job with several pods, or with 8 GPUs or more, whose restart budget is zero through every layer: a bare
     Job with `backoffLimit: 0`; a JobSet or training runtime without `failurePolicy.maxRestarts` whose child Jobs have
     `backoffLimit: 0`; a Kubeflow job whose effective `restartPolicy` is Never (the default of TFJob, XGBoostJob,
-    JAXJob and MPIJob v1); a Volcano Job that does not restart on PodFailed; and so on. Error on spot or preemptible
+    JAXJob and MPIJob v1); a JobSet whose FailJobSet rule matches first; a Volcano Job that does not restart on PodFailed; and so on. Error on spot or preemptible
     nodes. For a RayJob without `backoffLimit` it is info where the program may have retries of its own.
 
     ## Why it hurts
@@ -135,11 +139,11 @@ def check(workload: Workload, context: Context) -> Iterator[Gap]:
     if spot is not None and severity is Severity.WARNING:
         severity = Severity.ERROR
     rate = time_between_failures(workload, context.profile)
-    remedy = _REMEDIES.get(layer.owner)
+    remedy = _OF_A_RULE if _by_rule(layer) else _REMEDIES.get(layer.owner)
     if layer.owner == "training operator" and any(meeting(process) == "static" for process in workload.processes):
         remedy = "let a JobSet restart all pods together, or start by torchrun with c10d under restartPolicy OnFailure"
 
-    changes = _changes(workload, layer, proposed_budget(workload, context.profile))
+    changes = () if _by_rule(layer) else _changes(workload, layer, proposed_budget(workload, context.profile))
     yield Gap(
         layer.origin,
         message,
@@ -198,11 +202,18 @@ def _is_zero(layer: RestartLayer) -> bool:
     return isinstance(layer.budget, Set) and layer.budget.value == 0
 
 
+def _by_rule(layer: RestartLayer) -> bool:
+    """Whether a rule of a JobSet ends it before maxRestarts counts."""
+    return isinstance(layer.budget, Set) and layer.budget.origin.note == FAILS_THE_SET
+
+
 def _reason(workload: Workload, layer: RestartLayer) -> str:
     """Why a controller restarts nothing."""
     origin = layer.budget.origin if isinstance(layer.budget, Set) else layer.origin
     default = "" if origin.written else ", the default"
     if layer.owner == "JobSet":
+        if _by_rule(layer):
+            return "a rule with action FailJobSet matches every failure of its pods"
         if "failurePolicy" in origin.note:
             return "there is no failurePolicy, and backoffLimit of the child Job is 0"
         return f"failurePolicy.maxRestarts is 0{default}"
