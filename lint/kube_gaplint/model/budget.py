@@ -107,9 +107,9 @@ def is_brief(workload: Workload, profile: Profile) -> bool:
 
 
 def failures_over_the_run(workload: Workload, profile: Profile) -> float | None:
-    """Failures to expect over the planned run; None where its length or its size is not known."""
+    """Failures to expect over the planned run; None where its length or the number of its machines is not known."""
     nodes = node_count(workload)
-    if nodes is None or not isinstance(workload.run_days, Set):
+    if nodes is None or (nodes > 1 and shares_machines(workload)) or not isinstance(workload.run_days, Set):
         return None
     return expected_failures(nodes, workload.run_days.value, profile.failures_per_1000_node_days)
 

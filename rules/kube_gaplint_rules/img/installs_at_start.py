@@ -89,7 +89,8 @@ def check(workload: Workload, _context: Context) -> Iterator[Gap]:
         titles = list(dict.fromkeys(one.installer.title for one in found))
         sources = list(dict.fromkeys(one.installer.source for one in found))
         pods = node_count(workload) if role.trains else None
-        every = f"the start of each of {pods} nodes" if pods is not None and pods > 1 else "every start"
+        what = "pods" if workload.batch is None else "nodes"
+        every = f"the start of each of {pods} {what}" if pods is not None and pods > 1 else "every start"
         yield Gap(
             Origin(found[0].command.place),
             f"{', '.join(titles[:SHOWN])} at {every}",
