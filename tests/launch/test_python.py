@@ -310,6 +310,31 @@ def test_saves_of_other_things() -> None:
     assert facts.saves == []
 
 
+@pytest.mark.parametrize(
+    ("program", "once"),
+    [
+        ("for e in range(9):\n    step()\ntorch.save(m, 'm.pt')", True),
+        ("for e in range(9):\n    step()\n    torch.save(m, 'm.pt')", False),
+        ("torch.save(m, 'm.pt')\nfor e in range(9):\n    step()", False),
+        ("while going():\n    step()\nif rank == 0:\n    torch.save(m, 'm.pt')", True),
+        ("def main():\n    for e in x:\n        step()\n    torch.save(m, 'm.pt')\nmain()", True),
+        ("def main():\n    for e in x:\n        step()\n    torch.save(m, 'm.pt')", True),
+        ("def fit():\n    for b in x:\n        step()\n    torch.save(m, 'm.pt')", False),
+        ("def fit():\n    for b in x:\n        step()\n    torch.save(m, 'm.pt')\nfit()", True),
+        ("def fit():\n    for b in x:\n        step()\n    torch.save(m, 'm.pt')\nfor e in y:\n    fit()", False),
+        ("def save():\n    torch.save(m, 'm.pt')\nfor e in x:\n    step()\nsave()", True),
+        ("def save():\n    torch.save(m, 'm.pt')\nfor e in x:\n    step()\n    save()", False),
+        ("def save():\n    torch.save(m, 'm.pt')\nfor e in x:\n    step(save)\nsave()", False),
+        ("class C:\n    def on_end(self):\n        torch.save(m, 'm.pt')\nfor e in x:\n    step()", False),
+        ("for e in x:\n    step()\ntorch.save(m, 'm.pt')\nfor e in x:\n    torch.save(m, f'{e}.pt')", False),
+        ("def f():\n    f()\n    torch.save(m, 'm.pt')\nf()", False),
+        ("for e in x:\n    step()", False),
+    ],
+)
+def test_whether_it_saves_only_when_the_training_is_over(program: str, once: bool) -> None:
+    assert read(f"import torch\n{program}\n").saves_once is once
+
+
 def test_signals() -> None:
     facts = read(
         """\

@@ -36,7 +36,7 @@ from kube_gaplint.launch.lookup import Lookup, ScriptFacts
 from kube_gaplint.launch.options import NO_SPEC, parse_options
 from kube_gaplint.model.environment import Environment
 from kube_gaplint.model.setting import Absent, Origin, Set, Setting, Unknown, mapped
-from kube_gaplint.model.training import Framework, Options, Quantity, Release, TrainingSettings
+from kube_gaplint.model.training import SAVES_ONCE, Framework, Options, Quantity, Release, TrainingSettings
 
 _FALSE = frozenset({"", "0", "-1", "false", "no", "off", "none", "null", "~", "n", "f", "never"})
 _CONFIG_ENDINGS = (".yaml", ".yml", ".json", ".toml", ".gin", ".ini", ".cfg")
@@ -554,6 +554,10 @@ class _Reader:
         if effect == "?":
             return Unknown("what triggers a save is not known", setting.origin)
         if facts is None or (not facts.visible and not facts.needs and facts.saving is None):
+            script = look.script
+            if script is not None and script.saves_once and not isinstance(interval, Set):
+                place = script.save_paths[0].origin or script.origin
+                return Set(False, Origin(place.place, "derived", SAVES_ONCE))
             # A hand-written script that is given a place or an interval for saves, saves.
             for given in (interval, path):
                 if isinstance(given, Set) and given.origin.written:
@@ -830,7 +834,9 @@ class _Reader:
         if script is not None and script.loads:
             return Set(True, script.origin)
         if isinstance(missing, Absent) and script is not None:
-            return Set(False, script.origin)
+            return Set(
+                False, Origin(script.origin.place, "derived", "nothing in the visible script reads a checkpoint")
+            )
         return missing if isinstance(missing, Unknown) else Unknown("whether it resumes is not visible", look.home)
 
     # -- the rest

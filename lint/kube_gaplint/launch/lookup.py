@@ -30,6 +30,8 @@ class ScriptFacts(Struct, frozen=True):
     """Calls that take `**kwargs` or arguments that are not read."""
     save_paths: tuple[Setting[str], ...] = ()
     """What `torch.save` and its like write to."""
+    saves_once: bool = False
+    """Whether all of that is written once, when the training is over."""
     loads: bool = False
     """Whether it loads a checkpoint."""
     handles_stop: Setting[bool] | None = None

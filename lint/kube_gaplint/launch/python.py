@@ -7,6 +7,7 @@ or (where the caller gives them) a command-line option or an environment variabl
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Literal, TypeAlias
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from msgspec import Struct, field
 
 from kube_gaplint.facts.python_calls import CALL_NAMES, CALLS, CallRow
+from kube_gaplint.launch.python_order import Order
 from kube_gaplint.launch.python_values import Duration, Folder, Value, parses_arguments, text_of
 from kube_gaplint.model.environment import Environment
 from kube_gaplint.model.setting import Absent, Origin, Set, Setting, Unknown
@@ -127,6 +129,8 @@ class PythonFacts(Struct, eq=False):
     signals: list[SignalHandler] = field(default_factory=list)
     options: list[ProgramOption] = field(default_factory=list)
     files: list[FileUse] = field(default_factory=list)
+    saves_once: bool = False
+    """It saves, and only when its training is over: what it writes are results, and no checkpoints."""
     problem: str = ""
 
     def imports_from(self, *modules: str) -> Import | None:
@@ -194,6 +198,8 @@ class _Reader:
         self.folder = Folder(facts.text, options, environment)
         self.found_calls: list[tuple[Node, Context]] = []
         self.found_changes: list[tuple[Node, Node, Context]] = []
+        self.found_saves: list[Node] = []
+        self.names: Counter[str] = Counter()
 
     def read(self) -> None:
         data = self.folder.offsets.data
@@ -206,6 +212,9 @@ class _Reader:
             self._call(call, context)
         for target, value, context in self.found_changes:
             self._change(target, value, context)
+        if self.found_saves:
+            order = Order.of((call for call, _ in self.found_calls), self.names)
+            self.facts.saves_once = all(map(order.only_after_training, self.found_saves))
         self.facts.reads = self.folder.reads
         self.facts.changes.sort(key=lambda change: change.place.span)
 
@@ -217,7 +226,9 @@ class _Reader:
             if kind in {"import_statement", "import_from_statement"}:
                 self._import(node)
                 continue
-            if kind == "call":
+            if kind == "identifier":
+                self.names[text_of(node)] += 1
+            elif kind == "call":
                 self.found_calls.append((node, context))
             elif kind == "assignment":
                 self._assignment(node, context, scope)
@@ -389,6 +400,8 @@ class _Reader:
             return
         made = PythonCall(row.key, name, arguments, self.folder.place(call), context, row, open_because)
         self.facts.calls.append(made)
+        if row.key == "save":
+            self.found_saves.append(call)
         if row.path:
             self._file(made, nodes.get(row.path))
 

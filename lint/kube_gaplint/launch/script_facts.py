@@ -49,6 +49,7 @@ def script_facts(python: PythonFacts) -> ScriptFacts:
         calls=calls,
         open_calls=frozenset(open_calls),
         save_paths=tuple(use.path if isinstance(use.path, Set) else use.folder for use in python.saves),
+        saves_once=python.saves_once,
         loads=bool(python.loads),
         handles_stop=handles,
         open_because=open_because,

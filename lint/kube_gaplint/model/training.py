@@ -155,6 +155,10 @@ class Framework(Struct, frozen=True):
     """The option and its value that make a restart go on; an empty value is the save path."""
 
 
+SAVES_ONCE = "it saves once, when the training is over"
+"""The note of a `saving` of False where results are written all the same."""
+
+
 class TrainingSettings(Struct, eq=False):
     """Framework-independent settings of a training program, read from flags, overrides, config files and Python.
 
@@ -166,7 +170,7 @@ class TrainingSettings(Struct, eq=False):
     save_interval: Setting[Quantity]
     """`Absent`: the program surely never saves periodically."""
     saving: Setting[bool]
-    """Whether saving is on at all."""
+    """Whether saving is on at all, while it trains."""
     total: Setting[Quantity]
     """The planned length of the run, in the unit of the option that gives it."""
     retention: Setting[int]
@@ -189,6 +193,11 @@ class TrainingSettings(Struct, eq=False):
     """Global batch size in samples, to bring `samples` and `steps` together."""
     extra: Mapping[str, Setting[str]] = field(default_factory=dict)
     """Other options that rules ask for by canonical key (tensor-parallel, data-workers, …); see facts.frameworks."""
+
+    @property
+    def saves_once(self) -> bool:
+        """It surely saves when the training is over, and never before."""
+        return isinstance(self.saving, Set) and self.saving.origin.note == SAVES_ONCE
 
 
 class TrainingProcess(Struct, eq=False):

@@ -25,7 +25,7 @@ def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
     A save path on an emptyDir, an ephemeral volume, `/tmp` or the container's own disk. The deepest mount decides: an
     emptyDir inside a claim wins. In batch scripts only folders that each node has for itself (`/tmp`, `/dev/shm`). A
     path that is not known, smoke tests of up to 200 steps, and folders that a sidecar or a later command copies away
-    are left alone.
+    are left alone. A warning for elastic jobs, whose programs may take their state from the pods that are left.
 
     ## Why it hurts
     A restarted pod starts with an empty disk, so the retry that was meant to save the run begins at step 0. When
@@ -82,7 +82,7 @@ def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
     path = settings.save_path
     if not process.workload.trains or isinstance(path, Absent) or (isinstance(path, Set) and not path.origin.written):
         return
-    if isinstance(settings.saving, Set) and not settings.saving.value:
+    if isinstance(settings.saving, Set) and not settings.saving.value and not settings.saves_once:
         return
     if isinstance(settings.second_path, Set) or Pace.of(process, context.profile).smoke:
         return
@@ -95,12 +95,25 @@ def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
         return
     volume = place.volume
     related = () if volume is None else (Related(volume.origin, f"the volume at {shown}"),)
+    what = "the trained weights" if settings.saves_once else "checkpoints"
+    severity, cost = _loss(process)
     yield Gap(
         origin,
-        f"checkpoints go to {shown}{'' if isinstance(path, Set) else '…'}, which lies on {place.where}",
-        f"a restarted pod of {size(process.workload)} finds nothing there and starts at step 0",
+        f"{what} go to {shown}{'' if isinstance(path, Set) else '…'}, which lies on {place.where}",
+        cost,
         detail="path",
+        severity=severity,
         related=related,
         fix=Fix("save to a claim, a network file system or an object store"),
         container=process.container.name,
     )
+
+
+def _loss(process: TrainingProcess) -> tuple[Severity, str]:
+    """What the loss of the disk costs. Programs of elastic jobs may take their state from the pods that are left."""
+    workload = process.workload
+    if process.settings.saves_once:
+        return Severity.ERROR, f"what {size(workload)} trained is gone with the pod"
+    if isinstance(workload.elastic, Set) and workload.elastic.value and workload.multi_node is not False:
+        return Severity.WARNING, f"{size(workload)} start at step 0 unless one of them still has the state"
+    return Severity.ERROR, f"a restarted pod of {size(workload)} finds nothing there and starts at step 0"

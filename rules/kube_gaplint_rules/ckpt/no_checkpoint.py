@@ -24,7 +24,8 @@ def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
     ## What it flags
     A framework, script or configuration that is visible and leaves saving off: Megatron-LM without `--save` and
     `--save-interval`, torchtitan without `checkpoint.enable`, `--save_strategy no`, Composer without `save_folder`.
-    Info where the program is not visible and no volume or bucket is either. Smoke tests of up to 200 steps,
+    Info where the program is not visible and no volume or bucket is either, and where a visible script saves nothing, or
+    only when its training is over. Smoke tests of up to 200 steps,
     benchmarks, evaluation and inference are left alone.
 
     ## Why it hurts
@@ -84,6 +85,8 @@ def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
     if isinstance(saving, Absent) or (isinstance(saving, Set) and not saving.value):
         written = isinstance(saving, Set) and saving.origin.written
         message = f"{who} is told not to save" if written else f"{who} saves nothing by default, and nothing asks it to"
+        if process.settings.saves_once:
+            message = "the program saves once, when its training is over"
         by_reading = saving.origin.via == "derived"  # a module that the script imports may still save
         yield Gap(
             saving.origin if written else process.origin,

@@ -26,7 +26,8 @@ def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
     ## What it flags
     Saving is on, something restarts the job, and the framework neither resumes by itself nor is told to: Megatron-LM
     with `--save` and no `--load`, NeMo with `resume_if_exists` false, Composer without `autoresume`, a Hugging Face
-    example that overwrites its output folder. Frameworks that resume by themselves (torchtitan) are left alone.
+    example that overwrites its output folder, a visible script that saves while it trains and reads nothing back.
+    Scripts that write their weights once, after the training, have nothing to resume from. Frameworks that resume by themselves (torchtitan) are left alone.
 
     ## Why it hurts
     The job comes back, looks healthy, and trains from step 0, often writing over what it had: a preempted job of
@@ -95,9 +96,12 @@ def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
     related = [Related(again, "the job is started again")]
     if isinstance(path, Set) and path.origin.place != resume.origin.place:
         related.insert(0, Related(path.origin, "checkpoints are written here"))
+    message = f"{who} is told not to resume" if written else f"{who} saves, and is not told to resume"
+    if isinstance(resume, Set) and resume.origin.via == "derived":
+        message = "the program saves, and nothing in its script reads a checkpoint"
     yield Gap(
         resume.origin if written else process.origin,
-        f"{who} is told not to resume" if written else f"{who} saves, and is not told to resume",
+        message,
         f"a restart of {size(process.workload)} begins at step 0 beside its own checkpoints",
         detail="resume",
         related=tuple(related),
