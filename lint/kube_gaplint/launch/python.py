@@ -7,7 +7,6 @@ or (where the caller gives them) a command-line option or an environment variabl
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Literal, TypeAlias
@@ -199,7 +198,6 @@ class _Reader:
         self.found_calls: list[tuple[Node, Context]] = []
         self.found_changes: list[tuple[Node, Node, Context]] = []
         self.found_saves: list[Node] = []
-        self.names: Counter[str] = Counter()
 
     def read(self) -> None:
         data = self.folder.offsets.data
@@ -213,7 +211,7 @@ class _Reader:
         for target, value, context in self.found_changes:
             self._change(target, value, context)
         if self.found_saves:
-            order = Order.of((call for call, _ in self.found_calls), self.names)
+            order = Order.of(root)
             self.facts.saves_once = all(map(order.only_after_training, self.found_saves))
         self.facts.reads = self.folder.reads
         self.facts.changes.sort(key=lambda change: change.place.span)
@@ -226,9 +224,7 @@ class _Reader:
             if kind in {"import_statement", "import_from_statement"}:
                 self._import(node)
                 continue
-            if kind == "identifier":
-                self.names[text_of(node)] += 1
-            elif kind == "call":
+            if kind == "call":
                 self.found_calls.append((node, context))
             elif kind == "assignment":
                 self._assignment(node, context, scope)

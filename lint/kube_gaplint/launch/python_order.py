@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from tree_sitter import Node
 
 _LOOPS = frozenset({"for_statement", "while_statement", "for_in_clause"})
@@ -20,19 +17,43 @@ _DEEPEST = 5
 
 
 class Order(Struct):
-    """The calls of a program by the last part of their names, and how often each name occurs at all."""
+    """How the functions of a program are called. Keys are names, with whether they are attributes (`self.save`)."""
 
-    calls: dict[str, list[Node]] = field(default_factory=dict)
-    names: Counter[str] = field(default_factory=Counter)
+    calls: dict[tuple[str, bool], list[Node]] = field(default_factory=dict)
+    handed_on: set[tuple[str, bool]] = field(default_factory=set)
+    """What is named without being called there: it may be called from anywhere."""
 
     @staticmethod
-    def of(calls: Iterable[Node], names: Counter[str]) -> Order:
-        found = Order(names=names)
-        for call in calls:
-            function = call.child_by_field_name("function")
-            if function is not None:
-                found.calls.setdefault(_text(function).rsplit(".", 1)[-1], []).append(call)
+    def of(root: Node) -> Order:
+        found = Order()
+        pending = [root]
+        while pending:
+            node = pending.pop()
+            if node.type == "identifier":
+                found._note(node)
+            pending.extend(node.named_children)
         return found
+
+    def _note(self, name: Node) -> None:
+        parent = name.parent
+        if parent is None or _is(name, parent, "keyword_argument", "name"):
+            return
+        attribute = _is(name, parent, "attribute", "attribute")
+        target = parent if attribute else name
+        key, holder = (_text(name), attribute), target.parent
+        if holder is not None and _is(target, holder, "call", "function"):
+            self.calls.setdefault(key, []).append(holder)
+        elif holder is None or not _is(target, holder, "function_definition", "name"):
+            self.handed_on.add(key)
+
+    def _callers(self, function: Node) -> list[Node] | None:
+        """The calls of a function; None where it may be called from elsewhere."""
+        parent = function.parent
+        while parent is not None and parent.type in {"block", "decorated_definition"}:
+            parent = parent.parent
+        key = _text(function.child_by_field_name("name")), parent is not None and parent.type == "class_definition"
+        callers = self.calls.get(key, [])
+        return None if not key[0] or key in self.handed_on or len(callers) > _MOST_CALLERS else callers
 
     def only_after_training(self, call: Node, depth: int = 0) -> bool:
         """Whether a call surely runs in no loop, and behind one: the loop in which the program trains.
@@ -42,44 +63,44 @@ class Order(Struct):
         """
         if depth > _DEEPEST:
             return False
-        here, holder = call, call.parent
-        while holder is not None and holder.type not in _FUNCTIONS:
-            if holder.type in _LOOPS:
-                return False
-            here, holder = holder, holder.parent
-        scope = here if holder is None else holder
-        if _has_loop_before(scope, call):
-            behind = True
-        elif holder is None:
+        scope, repeated = _scope(call)
+        if repeated or scope is None:
             return False
-        else:
-            behind = False
-        if holder is None:
+        behind = _has_loop_before(scope, call)
+        if scope.type not in _FUNCTIONS:
             return behind
-        name = _text(holder.child_by_field_name("name"))
-        callers = self.calls.get(name, [])
-        if not name or len(callers) > _MOST_CALLERS or self.names[name] != len(callers) + 1:
+        callers = self._callers(scope)
+        if callers is None:
             return False
         if not callers:
-            return behind and name in _ENTRIES
+            return behind and _text(scope.child_by_field_name("name")) in _ENTRIES
         if behind:
             return not any(self._repeats(caller, depth + 1) for caller in callers)
         return all(self.only_after_training(caller, depth + 1) for caller in callers)
 
     def _repeats(self, call: Node, depth: int) -> bool:
         """Whether a call may run more than once."""
-        holder = call.parent
-        while holder is not None and holder.type not in _FUNCTIONS:
-            if holder.type in _LOOPS:
-                return True
-            holder = holder.parent
-        if holder is None:
-            return False
-        name = _text(holder.child_by_field_name("name"))
-        callers = self.calls.get(name, [])
-        if not name or depth > _DEEPEST or len(callers) > _MOST_CALLERS or self.names[name] != len(callers) + 1:
+        scope, repeated = _scope(call)
+        if repeated or scope is None or depth > _DEEPEST:
             return True
-        return any(self._repeats(caller, depth + 1) for caller in callers)
+        if scope.type not in _FUNCTIONS:
+            return False
+        callers = self._callers(scope)
+        return callers is None or any(self._repeats(caller, depth + 1) for caller in callers)
+
+
+def _scope(call: Node) -> tuple[Node | None, bool]:
+    """The function around a call, or the whole program, and whether a loop stands between."""
+    node = call.parent
+    while node is not None and node.type not in _FUNCTIONS and node.parent is not None:
+        if node.type in _LOOPS:
+            return node, True
+        node = node.parent
+    return node, False
+
+
+def _is(node: Node, parent: Node, kind: str, field_name: str) -> bool:
+    return parent.type == kind and parent.child_by_field_name(field_name) == node
 
 
 def _text(node: Node | None) -> str:

@@ -125,11 +125,12 @@ def proposed_budget(workload: Workload, profile: Profile) -> int:
 
 
 def time_between_failures(workload: Workload, profile: Profile) -> str:
-    """`at 5 failures per 1,000 node-days 8 nodes see one about every 25 days`: what the declared or usual failure rate means for this job."""
+    """`8 nodes see one about every 25 days`: what the declared or usual failure rate means for this job."""
     nodes, rate = node_count(workload), profile.failures_per_1000_node_days
     if nodes is None or nodes < 1 or rate <= 0 or shares_machines(workload):
         return ""
     seconds = job_mtbf_seconds(nodes, rate)
     if seconds > 1000 * DAY:
         return ""
-    return f"at {rate:g} failures per 1,000 node-days {size(workload)} {'sees' if nodes == 1 else 'see'} one about every {duration(seconds)}"
+    verb = "sees" if nodes == 1 else "see"
+    return f"at {rate:g} failures per 1,000 node-days {size(workload)} {verb} one about every {duration(seconds)}"

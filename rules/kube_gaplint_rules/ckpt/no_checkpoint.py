@@ -24,9 +24,9 @@ def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
     ## What it flags
     A framework, script or configuration that is visible and leaves saving off: Megatron-LM without `--save` and
     `--save-interval`, torchtitan without `checkpoint.enable`, `--save_strategy no`, Composer without `save_folder`.
-    Info where the program is not visible and no volume or bucket is either, and where a visible script saves nothing, or
-    only when its training is over. Smoke tests of up to 200 steps,
-    benchmarks, evaluation and inference are left alone.
+    Info where the program is not visible and no volume or bucket is either, and where a visible script saves nothing,
+    or only when its training is over. Smoke tests of up to 200 steps, benchmarks, evaluation and inference are left
+    alone.
 
     ## Why it hurts
     BLOOM lost a GPU about once a week, GLM-130B ten nodes in its first weeks. Both went on because there was a

@@ -27,7 +27,8 @@ def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
     Saving is on, something restarts the job, and the framework neither resumes by itself nor is told to: Megatron-LM
     with `--save` and no `--load`, NeMo with `resume_if_exists` false, Composer without `autoresume`, a Hugging Face
     example that overwrites its output folder, a visible script that saves while it trains and reads nothing back.
-    Scripts that write their weights once, after the training, have nothing to resume from. Frameworks that resume by themselves (torchtitan) are left alone.
+    Scripts that write their weights once, after the training, have nothing to resume from. Frameworks that resume by
+    themselves (torchtitan) are left alone.
 
     ## Why it hurts
     The job comes back, looks healthy, and trains from step 0, often writing over what it had: a preempted job of

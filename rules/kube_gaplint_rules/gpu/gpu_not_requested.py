@@ -23,8 +23,8 @@ def check(process: TrainingProcess, _context: Context) -> Iterator[Gap]:
     A training job none of whose pods requests or claims an accelerator, while something shows that it runs on GPUs: the
     runtime class `nvidia`, a node label of GPUs, `deepspeed`, `--backend nccl`, `--nproc_per_node=gpu` or 8, an
     `NCCL_*` variable. An annotation that asks the scheduler for part of a GPU (`gpu-fraction` of KAI and Run:ai) is a
-    request. Jobs on CPUs (gloo, `--device cpu`, CPU images), unknown device resources and runtimes that are
-    not in the given paths are left alone. `NVIDIA_VISIBLE_DEVICES` in the container is another rule's.
+    request. Jobs on CPUs (gloo, `--device cpu`, CPU images), unknown device resources and runtimes that are not in the
+    given paths are left alone. `NVIDIA_VISIBLE_DEVICES` in the container is another rule's.
 
     ## Why it hurts
     Where NVIDIA's runtime is the node's default, such a pod sees all GPUs of the node, and the scheduler gives the same

@@ -55,9 +55,10 @@ def check(workload: Workload, context: Context) -> Iterator[Gap]:
     ## What it flags
     A training job with several pods, or with 8 GPUs or more, whose restart budget is zero through every layer: a bare
     Job with `backoffLimit: 0`; a JobSet or training runtime without `failurePolicy.maxRestarts` whose child Jobs have
-    `backoffLimit: 0`; a Kubeflow job whose effective `restartPolicy` is Never (the default of TFJob, XGBoostJob,
-    JAXJob and MPIJob v1); a JobSet whose FailJobSet rule matches first; a Volcano Job that does not restart on PodFailed; and so on. Error on spot or preemptible
-    nodes. For a RayJob without `backoffLimit` it is info where the program may have retries of its own.
+    `backoffLimit: 0`; a Kubeflow job whose effective `restartPolicy` is Never (the default of TFJob, XGBoostJob, JAXJob
+    and MPIJob v1); a JobSet whose FailJobSet rule matches first; a Volcano Job that does not restart on PodFailed; and
+    so on. Error on spot or preemptible nodes. For a RayJob without `backoffLimit` it is info where the program may have
+    retries of its own.
 
     ## Why it hurts
     Llama 3 405B was interrupted 466 times in 54 days, mostly by hardware, and only three of these needed a person,
