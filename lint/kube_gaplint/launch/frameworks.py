@@ -128,11 +128,9 @@ def recognise(
     seen = _Seen(peeled, options, script, configs)
     if is_helper(peeled.name):
         return None
+    rows = [row for row in FRAMEWORKS if not (needed := row.recognition.only_with) or options.find(*needed) is not None]
     for sign in _SIGNS:
-        for row in FRAMEWORKS:
-            needed = row.recognition.only_with
-            if needed and options.find(*needed) is None:
-                continue
+        for row in rows:
             origin = sign(row, seen)
             if origin is not None:
                 return row, origin
@@ -163,7 +161,14 @@ def _by_name(row: FrameworkFacts, seen: _Seen) -> Origin | None:
     return replace(seen.peeled.origin, note=f"the program is {seen.peeled.name}") if found else None
 
 
+@lru_cache(maxsize=256)
+def _first_names(options: tuple[tuple[str, ...], ...]) -> frozenset[str]:
+    return frozenset(Options.normal(names[0]) for names in options)
+
+
 def _by_options(row: FrameworkFacts, seen: _Seen) -> Origin | None:
+    if seen.options.names.isdisjoint(_first_names(row.recognition.options)):
+        return None
     for names in row.recognition.options:
         first = seen.options.find(names[0])
         if first is not None and all(seen.options.find(name) is not None for name in names[1:]):
@@ -269,9 +274,8 @@ _ANY_CONFIG = ConfigSource(options=CONVENTIONS.config, positional=_CONFIG_ENDING
 def read_configs(options: Options, source: ConfigSource, files: Files) -> tuple[Config, ...]:
     """The configuration files that the arguments name. One that is not visible comes out open."""
     found: list[Config] = []
-    for name in source.options:
-        occurrence = options.find(name)
-        if occurrence is not None and not occurrence.bare:
+    for _, occurrence in options.among(source.options):
+        if not occurrence.bare:
             found.append(_config(occurrence.value, Origin(occurrence.word.place), source, files))
     for word in options.positionals if source.positional else ():
         if word.prefix.lower().endswith(source.positional) or (word.known is None and not word.prefix):

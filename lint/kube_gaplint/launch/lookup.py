@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
 from typing import TypeVar
 
 from msgspec import Struct, field
@@ -16,6 +17,13 @@ from kube_gaplint.model.training import Options
 T = TypeVar("T")
 
 _CALL = lazy_re.compile(r"([\w.]+)\((\w+)\)\Z")
+
+
+@lru_cache(maxsize=4096)  # the keys of the tables come again and again
+def _sorted_out(keys: tuple[str, ...]) -> tuple[frozenset[str], tuple[str, ...]]:
+    """The normal names of the plain keys; the keys that are variables (`$NAME`) or keywords of calls (`f(name)`)."""
+    others = tuple(key for key in keys if key[0] == "$" or key[-1] == ")")
+    return frozenset(Options.normal(key) for key in keys if key not in others), others
 
 
 class ScriptFacts(Struct, frozen=True):
@@ -54,6 +62,8 @@ class Lookup(Struct, frozen=True):
     home: Origin
     plain_calls: tuple[str, ...] = ()
     unseen: str = ""
+    _names: set[str] = field(default_factory=set)
+    """The normal names of all keys that options, configurations and plain calls give, filled by the first look-up."""
 
     def explicit(self, key: str) -> Setting[str] | None:
         """The value where the key is visibly given (an unknown one, or an explicit null, included); else None."""
@@ -79,11 +89,27 @@ class Lookup(Struct, frozen=True):
 
     def given(self, keys: Iterable[str]) -> tuple[str, Setting[str]] | None:
         """The first of several keys that is given with anything but null, and its value."""
-        for key in keys:
+        for key in self._candidates(tuple(keys)):
             value = self.explicit(key)
             if value is not None and not isinstance(value, Absent):
                 return key, value
         return None
+
+    def _candidates(self, keys: tuple[str, ...]) -> tuple[str, ...]:
+        """The keys that may be given: a program gives few, and the tables ask for hundreds."""
+        plain, others = _sorted_out(keys)
+        return others if self._given_names().isdisjoint(plain) else keys
+
+    def _given_names(self) -> set[str]:
+        names = self._names
+        if not names:
+            names.update(("", *self.options.names))  # never empty again
+            for config in self.configs:
+                names.update(config.values)
+            if self.script is not None:
+                for plain in self.plain_calls:
+                    names.update(map(Options.normal, self.script.keywords.get(plain, ())))
+        return names
 
     def get(self, *keys: str) -> Setting[str]:
         found = self.given(keys)
@@ -95,7 +121,7 @@ class Lookup(Struct, frozen=True):
         for reason in map(self._unseen_place, named) if named else (self.unseen,):
             if reason:
                 return Unknown(reason, self.home)
-        for key in named:
+        for key in self._candidates(named):
             value = self.explicit(key)
             if isinstance(value, Absent):
                 return value

@@ -19,9 +19,8 @@ from kube_gaplint.model.workload import Container, Pod, Role, Volume, Workload
 def data_paths(process: TrainingProcess) -> Iterator[Set[str]]:
     """The absolute paths that the program reads its data from: those that it is told, then mounts with the name of a
     data folder on which it saves nothing."""
-    for name in facts.DATA_OPTIONS:
-        found = process.options.find(name)
-        if found is not None and isinstance(found.value, Set) and found.value.value.startswith("/"):
+    for _, found in process.options.among(facts.DATA_OPTIONS):
+        if isinstance(found.value, Set) and found.value.value.startswith("/"):
             yield found.value
     for mount in process.container.mounts:
         if isinstance(mount.path, Set) and _holds_data(mount.path.value, process):
@@ -110,9 +109,8 @@ def hub_ids(process: TrainingProcess) -> list[Set[str]]:
     """Models and datasets that the program is told by their ids on the Hub, each once."""
     found: dict[str, Set[str]] = {}
     settings: list[Setting[str] | None] = [process.settings.extra.get("model"), process.settings.extra.get("dataset")]
-    for name in (*facts.MODEL_OPTIONS, *facts.DATASET_OPTIONS):
-        given = process.options.find(name)
-        settings.append(None if given is None else given.value)
+    for names in (facts.MODEL_OPTIONS, facts.DATASET_OPTIONS):
+        settings.extend(given.value for _, given in process.options.among(names))
     for setting in settings:
         if isinstance(setting, Set) and setting.origin.via != "default" and facts.is_hub_id(setting.value):
             found.setdefault(setting.value, setting)

@@ -40,9 +40,8 @@ def _writes(workload: Workload, role: Role, container: Container) -> Iterator[Wr
         if process.container is not container:
             continue
         yield from _checkpoints(process)
-        for option in WRITTEN_BY_OPTION:
-            found = process.options.find(option)
-            if found is not None and isinstance(found.value, Set):
+        for option, found in process.options.among(WRITTEN_BY_OPTION):
+            if isinstance(found.value, Set):
                 yield from _on_disk(found.value, f"--{option}", role, container)
     for name, what in WRITTEN_BY_VARIABLE.items():
         value = container.environment.variables.get(name)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, KeysView, Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
@@ -82,15 +82,34 @@ class Options(Struct, frozen=True, eq=False):
     def normal(name: str) -> str:
         return name.lstrip("-").replace("_", "-")
 
-    def find(self, *names: str) -> OptionValue | None:
-        """The occurrence in force of an option under any of its names."""
+    @property
+    def names(self) -> KeysView[str]:
+        """The normal names of what is given."""
+        return self._index().keys()
+
+    def _index(self) -> dict[str, int]:
         last = self._last
         if not last:
             last.update((self.normal(one.name), index) for index, one in enumerate(self.occurrences))
+        return last
+
+    def find(self, *names: str) -> OptionValue | None:
+        """The occurrence in force of an option under any of its names."""
+        last = self._last or self._index()
         at = -1
         for name in names:
             at = max(at, last.get(self.normal(name), -1))
         return self.occurrences[at] if at >= 0 else None
+
+    def among(self, names: Sequence[str]) -> Iterator[tuple[str, OptionValue]]:
+        """Those of several options that are given, in the order of the names, each with its occurrence in force."""
+        last = self._last or self._index()
+        if last.keys().isdisjoint(map(self.normal, names)):
+            return
+        for name in names:
+            at = last.get(self.normal(name))
+            if at is not None:
+                yield name, self.occurrences[at]
 
     def get(self, *names: str) -> Setting[str]:
         found = self.find(*names)
