@@ -1,5 +1,6 @@
 """The entry point. `--version` is answered here, before anything else is imported."""
 
+import gc
 import sys
 
 
@@ -29,6 +30,8 @@ def main() -> int:
         return run(arguments)
     except KeyboardInterrupt:  # while the modules were being imported
         return 130
+    finally:
+        gc.freeze()  # the interpreter's last search for cycles would visit every node of every file
 
 
 if __name__ == "__main__":
