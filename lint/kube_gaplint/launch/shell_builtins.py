@@ -17,9 +17,9 @@ from kube_gaplint import lazy_re
 from kube_gaplint.launch import shell_emit, shell_files
 from kube_gaplint.launch.shell_flow import ASSIGNMENT, CHANGED
 from kube_gaplint.launch.shell_parameters import arguments, why_unknown
-from kube_gaplint.launch.shell_process import Flow
+from kube_gaplint.launch.shell_process import Flow, either
 from kube_gaplint.launch.shell_state import ARGUMENTS, DIRECTORY, Variable
-from kube_gaplint.launch.shell_text import Hole, Value, word_value
+from kube_gaplint.launch.shell_text import NO_ELEMENTS, Elements, Hole, Value, word_value
 from kube_gaplint.launch.shell_tokens import Token
 from kube_gaplint.launch.shell_tree import Simple
 from kube_gaplint.model.command import Word
@@ -112,11 +112,11 @@ def _declare_word(walker: Walker, word: Word, export: bool | None, local: bool, 
     before = state.variable(name)
     if local and shell.locals:
         shell.locals[-1].setdefault(name, state.now(name))
-        state.assign(name, Variable(None, () if array else None, False, Origin(word.place)))
+        state.assign(name, Variable(None, NO_ELEMENTS if array else None, False, Origin(word.place)))
         return
     if before is None:
         if array:
-            state.assign(name, Variable(None, (), False, Origin(word.place)))
+            state.assign(name, Variable(None, NO_ELEMENTS, False, Origin(word.place)))
         elif export:
             reason = why_unknown(walker.words, name)
             place = word.place
@@ -144,14 +144,16 @@ def _set(call: Call) -> None:
                 state.set_option(_OPTIONS[letter], on, place)
     if at < len(words):
         rest = words[at + 1 :] if words[at].known == "--" else words[at:]
-        state.put(ARGUMENTS, [word_value(word) for word in rest])
+        state.put(ARGUMENTS, Elements(word_value(word) for word in rest))
 
 
 def _shift(call: Call) -> None:
     given = arguments(call.walker.words)
     count = call.words[1].known if len(call.words) > 1 else "1"
-    known = given is not None and count is not None and count.isdigit() and not any(value.many for value in given)
-    call.walker.shell.state.put(ARGUMENTS, given[int((count or "0")[:6]) :] if known and given is not None else None)
+    left = None
+    if given is not None and not given.many and count is not None and count.isdigit():
+        left = given.without(int(count[:6]))
+    call.walker.shell.state.put(ARGUMENTS, left)
 
 
 def _unset(call: Call) -> None:
@@ -199,7 +201,7 @@ def _exit(call: Call) -> Flow:
     if not shell.silent:
         # `exit` and `exit $?` hand on the status of the command before
         status = walker.source.text[call.statement.start : call.statement.end]
-        shell.last = [command] if len(call.words) > 1 and "$" not in status else [*before, command]
+        shell.last = (command,) if len(call.words) > 1 and "$" not in status else either(before, (command,))
         shell.end_path()
     return "exit"
 
@@ -254,7 +256,9 @@ def _read(call: Call) -> None:
         if _NAME.fullmatch(name):
             value = call.unknown(f"{name} is read from input", word, many)
             fresh = call.walker.changed(name, value, word.place)
-            call.walker.shell.state.assign(name, replace(fresh, value=None, elements=(value,)) if many else fresh)
+            if many:
+                fresh = replace(fresh, value=None, elements=Elements((value,)))
+            call.walker.shell.state.assign(name, fresh)
 
 
 def _let(call: Call) -> None:

@@ -12,10 +12,10 @@ from kube_gaplint.launch import shell_files
 from kube_gaplint.launch.shell_calls import Invocation, base_name, invocation, peel_wrappers
 from kube_gaplint.launch.shell_output import output
 from kube_gaplint.launch.shell_parser import parse
-from kube_gaplint.launch.shell_process import MAX_DEPTH, Files, Flow, Shell, combined, login_environment
+from kube_gaplint.launch.shell_process import MAX_DEPTH, Files, Flow, Shell, combined, commands_of, login_environment
 from kube_gaplint.launch.shell_sinks import Budget
 from kube_gaplint.launch.shell_state import ARGUMENTS, DIRECTORY, ZERO, State
-from kube_gaplint.launch.shell_text import Atom, TracedText, Value, joined, word_text, word_value
+from kube_gaplint.launch.shell_text import Atom, Elements, TracedText, Value, joined, word_text, word_value
 from kube_gaplint.launch.shell_tokens import Token
 from kube_gaplint.launch.shell_tree import Simple
 from kube_gaplint.model.command import Command, Pipeline, Script, Word
@@ -63,7 +63,7 @@ def read(
     for name in ("errexit", "pipefail", "allexport"):
         state.set_option(name, call.options.get(name, False), start)
     if call.arguments is not None:
-        state.put(ARGUMENTS, [word_value(word) for word in call.arguments])
+        state.put(ARGUMENTS, Elements(word_value(word) for word in call.arguments))
     if call.zero is not None:
         state.put(ZERO, word_value(call.zero))
     if directory is not None:
@@ -74,12 +74,12 @@ def read(
     if budget.spent:
         budget.over(WORDS if budget.words < 0 else EXPANDED, start)
     process.end_path()
-    if not process.finals or not all(command.is_exec for command in process.finals):
+    if not process.finals or not all(command.is_exec for command in commands_of(process.finals)):
         walker.run_exit_trap()
-    for command in process.finals:
+    for command in commands_of(process.finals):
         command.is_last = True
     script.commands = process.out
-    script.exports = {**environment.variables, **state.exports()}
+    script.exports = state.exports()
     if process.handlers:
         walker.run_handlers()
     return script
@@ -134,7 +134,7 @@ def emit(
         _adopt_all(walker, nested, command)
     else:
         _append(walker, command)
-        shell.last = [command]
+        shell.last = (command,)
     return command
 
 
@@ -245,7 +245,7 @@ def _adopt_all(walker: Walker, nested: Script, command: Command) -> None:
             inner.is_last = False
         adopt(inner, command)
         _append(walker, inner)
-    walker.shell.last = last
+    walker.shell.last = tuple(last)
 
 
 def adopt(inner: Command, outer: Command) -> None:
@@ -280,7 +280,7 @@ def source(walker: Walker, words: Sequence[Word], statement: Simple) -> Flow:
         shell.sourcing.append(path)
         before = state.data.get(ARGUMENTS)
         if len(words) > 2:
-            state.put(ARGUMENTS, [word_value(each) for each in words[2:]])
+            state.put(ARGUMENTS, Elements(word_value(each) for each in words[2:]))
         flow = NewWalker(shell, script, text).run_text()
         if len(words) > 2:
             state.put(ARGUMENTS, before)
@@ -338,7 +338,7 @@ def substitute(walker: Walker, start: int, end: int, quoted: bool) -> Value | No
         return None
     text = walker.source.text
     saved = (walker.parsed, shell.silent, shell.last, shell.pipeline, shell.input, shell.finals)
-    shell.silent, shell.pipeline, shell.input, shell.finals = True, (0, 1), None, []
+    shell.silent, shell.pipeline, shell.input, shell.finals = True, (0, 1), None, ()
     first = len(walker.script.inner)
     budget.depth += 1
     shell.state.begin()

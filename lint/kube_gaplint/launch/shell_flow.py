@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 from kube_gaplint import lazy_re
 from kube_gaplint.launch.shell_arithmetic import glob_matches
 from kube_gaplint.launch.shell_parameters import arithmetic_value
-from kube_gaplint.launch.shell_process import MAX_DEPTH, Flow
+from kube_gaplint.launch.shell_process import MAX_DEPTH, Flow, Last, either
 from kube_gaplint.launch.shell_reader import TEMPLATE
 from kube_gaplint.launch.shell_state import Changes
 from kube_gaplint.launch.shell_tests import decide
 from kube_gaplint.launch.shell_text import EMPTY
 from kube_gaplint.launch.shell_tokens import Token
 from kube_gaplint.launch.shell_tree import Case, Chain, If, Not, Simple, Statement
-from kube_gaplint.model.command import Certainty, Command
+from kube_gaplint.model.command import Certainty
 
 if TYPE_CHECKING:
     from kube_gaplint.launch.shell_walk import Walker
@@ -45,7 +45,7 @@ class Branches:
         self.entry = walker.shell.last
         self.changes: list[Changes] = []
         self.flows: list[Flow] = []
-        self.last: list[Command] = []
+        self.last: list[Last] = []
 
     def add(self, run: Callable[[], Flow], condition: str, certainty: Certainty = "conditional") -> None:
         """Follow one branch under its condition."""
@@ -58,19 +58,19 @@ class Branches:
         self.flows.append(flow)
         if flow not in ("exit", "return"):
             self.changes.append(changes)
-            self.last.extend(shell.last)
+            self.last.append(shell.last)
 
     def none(self) -> None:
         """It may be that no branch runs."""
         self.changes.append({})
         self.flows.append("")
-        self.last.extend(self.entry)
+        self.last.append(self.entry)
 
     def end(self, start: int, end: int, because: str) -> Flow:
         """Go on behind the branches."""
         shell = self.walker.shell
         shell.state.merge(self.changes, self.walker.place(start, end), because)
-        shell.last = list({id(command): command for command in self.last}.values())
+        shell.last = either(*self.last)
         if self.flows and all(self.flows):
             return self.flows[0] if all(flow == self.flows[0] for flow in self.flows) else "exit"
         return ""
@@ -108,11 +108,12 @@ def run_chain(walker: Walker, chain: Chain) -> Flow:
         branches.add(partial(walker.run_all_of, group), condition)
         branches.changes.append({})
         if branches.flows[0] in ("exit", "return"):
-            branches.last = before
+            branches.last = [before]
         elif operator == "||":
-            branches.last = before + branches.last
+            branches.last.append(before)
             for command in shell.out[first:mark]:
                 command.fallback = True
+            first = mark
         branches.flows.clear()
         how = "succeeds" if operator == "&&" else "fails"
         branches.end(group[0].start, group[-1].end, f"only if `{condition}` {how}")

@@ -15,7 +15,7 @@ from kube_gaplint.launch.shell_flow import ASSIGNMENT, CHANGED, Branches, succee
 from kube_gaplint.launch.shell_parameters import arguments
 from kube_gaplint.launch.shell_process import Flow
 from kube_gaplint.launch.shell_state import Body
-from kube_gaplint.launch.shell_text import FixedText, Hole, Ref, Value, word_value
+from kube_gaplint.launch.shell_text import Elements, FixedText, Hole, Ref, Value, word_value
 from kube_gaplint.launch.shell_tree import Block, Loop
 from kube_gaplint.model.setting import Origin, Unknown
 
@@ -74,12 +74,14 @@ def _run_for(walker: Walker, loop: Loop) -> Flow:
     at = loop.variable
     start, end = (at.start, at.end) if at is not None else (loop.start, loop.start)
     name = walker.source.text[start:end]
-    values: list[Value] | None
+    values: Elements | None
     if loop.words is None:
         values = arguments(walker.words)
     else:
-        values = [word_value(word) for token in loop.words for word in walker.words.words(token.start, token.end)]
-    complete = values is not None and not any(value.many for value in values)
+        values = Elements(
+            word_value(word) for token in loop.words for word in walker.words.words(token.start, token.end)
+        )
+    complete = values is not None and not values.many
     place = walker.place(start, end)
     if complete and not values:
         return ""
@@ -122,7 +124,7 @@ def _forget(walker: Walker, *blocks: Block | None) -> None:
         unknown = Unknown(f"{name} is changed in a loop", origin)
         hole = Hole(unknown, nowhere, 0, 0, many=way == "extend", cut_before=way != "set")
         if way == "extend" and variable.elements is not None:
-            fresh = replace(variable, elements=(*variable.elements, Value([hole])))
+            fresh = replace(variable, elements=variable.elements.joined([Value([hole])]))
         elif way == "append" and variable.value is not None:
             fresh = replace(variable, value=Value([Ref(variable.value, nowhere, 0, 0), hole]), setting=None)
         else:

@@ -9,7 +9,7 @@ from kube_gaplint.facts.shell_names import given_because
 from kube_gaplint.launch.shell_arithmetic import evaluate, names, transform
 from kube_gaplint.launch.shell_sinks import Sink, ValueSink
 from kube_gaplint.launch.shell_state import ARGUMENTS, DIRECTORY, ZERO, Variable
-from kube_gaplint.launch.shell_text import EMPTY, Hole, Value, flatten
+from kube_gaplint.launch.shell_text import EMPTY, Elements, Hole, Value, flatten
 from kube_gaplint.model.setting import Origin, Unknown
 
 if TYPE_CHECKING:
@@ -67,10 +67,10 @@ def why_unknown(expander: Expander, name: str) -> str:
     return expander.state.open_because or given_because(name) or f"${name} is not set in anything visible"
 
 
-def arguments(expander: Expander) -> list[Value] | None:
+def arguments(expander: Expander) -> Elements | None:
     """The positional parameters from `$1` on; None where they are not known."""
     found = expander.state.data.get(ARGUMENTS)
-    return found if isinstance(found, list) else None
+    return found if isinstance(found, Elements) else None
 
 
 def parameter(expander: Expander, name: str, index: str, start: int, end: int, sink: Sink, quoted: bool) -> None:
@@ -122,11 +122,11 @@ def _special(expander: Expander, name: str) -> Value | None:
     if given is None:
         return None
     if name == "#":
-        return None if any(value.many for value in given) else expander.computed(str(len(given)), 0, 0)
+        return None if given.many else expander.computed(str(len(given)), 0, 0)
     if not name.isdigit():
         return None
     number = int(name[:6])
-    if any(value.many for value in given[:number]):
+    if given.many and any(value.many for value in given[:number]):
         return None
     return given[number - 1] if number <= len(given) else EMPTY
 
@@ -141,7 +141,7 @@ def _element(
         sink.values(elements, start, end, quoted, key == "*")
         return
     number = arithmetic_value(expander, key)
-    if number is not None and not any(value.many for value in elements):
+    if number is not None and not elements.many:
         if -len(elements) <= number < len(elements):
             sink.value(elements[number], start, end, quoted)
         return
@@ -227,13 +227,13 @@ def _length(expander: Expander, name: str, index: str, start: int, end: int, sin
     count: int | None = None
     if name in ("@", "*"):
         given = arguments(expander)
-        count = None if given is None or any(value.many for value in given) else len(given)
+        count = None if given is None or given.many else len(given)
     else:
         expander.reads.add(name)
         variable = expander.state.variable(name)
         if variable is not None and index in ("[@]", "[*]"):
             elements = variable.all_elements
-            count = None if any(value.many for value in elements) else len(elements)
+            count = None if elements.many else len(elements)
         elif variable is not None and not index:
             text = "" if variable.scalar is None else variable.scalar.known()
             count = None if text is None else len(text)
@@ -368,7 +368,7 @@ def _presence(expander: Expander, name: str, index: str, colon: bool) -> bool | 
     """Whether a parameter is set (and not empty, with `colon`); None where that is not known."""
     if not _NAME.fullmatch(name):
         given = arguments(expander)
-        if given is None or any(value.many for value in given):
+        if given is None or given.many:
             return None
         if name in ("@", "*"):
             return bool(given)
@@ -382,7 +382,7 @@ def _presence(expander: Expander, name: str, index: str, colon: bool) -> bool | 
     if variable is None:
         return None if state.open_because or given_because(name) else False
     if index in ("[@]", "[*]") and variable.elements is not None:
-        return None if any(value.many for value in variable.elements) else bool(variable.elements)
+        return None if variable.elements.many else bool(variable.elements)
     return False if variable.scalar is None else _full(variable.scalar, colon)
 
 

@@ -50,24 +50,33 @@ def parse(text: str, reader: Reader | None = None, start: int = 0, limit: int | 
     return Parsed(reader, body, tokens, [*reader.errors[known:], *parser.errors], parser.deep)
 
 
-_KEPT: Final = 1 << 19
-"""Characters of the texts whose structure is kept."""
-_kept: OrderedDict[str, Parsed] = OrderedDict()
+class _Kept:
+    """The structures of the last texts, up to so many characters of text."""
+
+    def __init__(self, characters: int) -> None:
+        self.left = characters
+        self.found: OrderedDict[str, Parsed] = OrderedDict()
+
+    def get(self, text: str) -> Parsed:
+        known = self.found.get(text)
+        if known is not None:
+            self.found.move_to_end(text)
+            return known
+        parsed = self.found[text] = parse(text, limit=readable_part(text))
+        self.left -= len(text)
+        while self.left < 0 and len(self.found) > 1:
+            oldest, _ = self.found.popitem(last=False)
+            self.left += len(oldest)
+        return parsed
+
+
+_kept: Final = _Kept(1 << 19)
 
 
 def structure(text: str) -> Parsed:
     """The structure of a text, as far as it is read, one for all who look at it: questions on one script come one
     after the other, and cutting it into tokens is the dear part."""
-    found = _kept.get(text)
-    if found is not None:
-        _kept.move_to_end(text)
-        return found
-    found = _kept[text] = parse(text, limit=readable_part(text))
-    size = sum(len(each) for each in _kept)
-    while size > _KEPT and len(_kept) > 1:
-        oldest, _ = _kept.popitem(last=False)
-        size -= len(oldest)
-    return found
+    return _kept.get(text)
 
 
 def readable_part(text: str) -> int | None:

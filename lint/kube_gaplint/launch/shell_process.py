@@ -40,6 +40,32 @@ def login_environment(environment: Environment) -> Environment:
     return environment.over({}, LOGIN_REASON)
 
 
+Last: TypeAlias = "tuple[Command | Last, ...]"
+"""The commands of which one runs last, as a tree whose parts are shared: behind an `if`, what stood before it and what
+ran in its branches. A flat list would grow with every `if`."""
+
+
+def either(*parts: Last) -> Last:
+    """One of several may have run last."""
+    different = tuple({id(part): part for part in parts if part}.values())
+    return different[0] if len(different) == 1 else different
+
+
+def commands_of(last: Last) -> list[Command]:
+    """The commands of a tree, each once."""
+    found: dict[int, Command] = {}
+    seen: set[int] = set()
+    stack = [last]
+    while stack:
+        for part in stack.pop():
+            if isinstance(part, Command):
+                found[id(part)] = part
+            elif id(part) not in seen:
+                seen.add(id(part))
+                stack.append(part)
+    return list(found.values())
+
+
 @contextmanager
 def uninterrupted() -> Iterator[None]:
     """No garbage collection meanwhile: a script makes many small objects that all live on, and to look through them
@@ -70,9 +96,9 @@ class Shell(Struct, eq=False):
     condition: str = ""
     background: bool = False
     pipeline: tuple[int, int] = (0, 1)
-    last: list[Command] = field(default_factory=list)
+    last: Last = ()
     """The commands that may have run last so far."""
-    finals: list[Command] = field(default_factory=list)
+    finals: Last = ()
     """Those that ran last on a path that has ended."""
     calls: list[str] = field(default_factory=list)
     """Functions that are being read, outermost first."""
@@ -102,5 +128,5 @@ class Shell(Struct, eq=False):
 
     def end_path(self) -> None:
         """The process ends here on this path."""
-        self.finals.extend(self.last)
-        self.last = []
+        self.finals = either(self.finals, self.last)
+        self.last = ()

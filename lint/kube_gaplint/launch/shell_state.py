@@ -5,12 +5,14 @@ Changes are journalled, so that a branch can be tried, taken back and merged at 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final, TypeAlias
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from kube_gaplint.launch.shell_text import Atom, FixedText, Hole, Part, Ref, Run, Value, flatten
+from kube_gaplint.launch.shell_exports import Exports
+from kube_gaplint.launch.shell_text import NO_ELEMENTS, Atom, Elements, FixedText, Hole, Part, Ref, Run, Value, flatten
 from kube_gaplint.launch.shell_tree import Statement
 from kube_gaplint.model.environment import Environment
 from kube_gaplint.model.setting import Absent, Origin, Set, Setting, Unknown
@@ -24,7 +26,7 @@ class Variable(Struct, frozen=True, eq=False):
     """
 
     value: Value | None = None
-    elements: tuple[Value, ...] | None = None
+    elements: Elements | None = None
     exported: bool | None = False
     """None: it is not known whether it is exported."""
     origin: Origin | None = None
@@ -38,11 +40,11 @@ class Variable(Struct, frozen=True, eq=False):
         return self.value
 
     @property
-    def all_elements(self) -> tuple[Value, ...]:
+    def all_elements(self) -> Elements:
         """What `${X[@]}` gives."""
         if self.elements is not None:
             return self.elements
-        return () if self.value is None else (self.value,)
+        return NO_ELEMENTS if self.value is None else Elements((self.value,))
 
 
 class Body(Struct, frozen=True, eq=False):
@@ -79,7 +81,7 @@ class State(Struct, eq=False):
     _journals: list[Changes] = field(default_factory=list)
     _seen: dict[str, Variable] = field(default_factory=dict)
     _child: Environment | None = None
-    _exports: dict[str, Setting[str]] = field(default_factory=dict)
+    _exports: Exports = field(default_factory=Exports)
     _stale: dict[str, None] = field(default_factory=dict)
     """Variables that changed since `_exports` was brought up to date."""
     _settings: dict[Variable, Setting[str]] = field(default_factory=dict)
@@ -142,12 +144,12 @@ class State(Struct, eq=False):
         if len(branches) == 1:
             self.apply(branches[0])
             return
-        keys: dict[Key, None] = {}
-        for changes in branches:
-            keys.update(dict.fromkeys(changes))
-        for key in keys:
-            now = self.data.get(key, _MISSING)
-            values = [changes.get(key, now) for changes in branches]
+        changed: dict[Key, list[tuple[int, object]]] = {}
+        for at, changes in enumerate(branches):
+            for key, value in changes.items():
+                changed.setdefault(key, []).append((at, value))
+        for key, found in changed.items():
+            values = _distinct(found, self.data.get(key, _MISSING), len(branches))
             if all(value is values[0] for value in values):
                 self.put(key, values[0])
             else:
@@ -231,19 +233,9 @@ class State(Struct, eq=False):
         if not self.open_because:
             self.put(OPEN, reason)
 
-    def exports(self) -> dict[str, Setting[str]]:
-        """Exported variables that the script has touched, `Absent` for those that it took away."""
-        for name in self._stale:
-            setting = self._exported(name)
-            if setting is self._exports.get(name):
-                continue
-            self._child = None
-            if setting is None:
-                del self._exports[name]
-            else:
-                self._exports[name] = setting
-        self._stale.clear()
-        return self._exports
+    def exports(self) -> Mapping[str, Setting[str]]:
+        """The variables that a program would be given now, `Absent` for those that the script took away."""
+        return self.child().variables
 
     def _exported(self, name: str) -> Setting[str] | None:
         found = self.data.get(name)
@@ -268,10 +260,32 @@ class State(Struct, eq=False):
 
     def child(self) -> Environment:
         """The environment of a program that is started now."""
-        exports = self.exports()
+        for name in self._stale:
+            if self._exports.put(name, self._exported(name)):
+                self._child = None
+        self._stale.clear()
         if self._child is None:
-            self._child = self.environment.over(exports, self.open_because)
+            given = self.environment
+            variables, reason = self._exports.over(given.variables), self.open_because
+            same = variables is given.variables and reason == given.open_because
+            self._child = given if same else replace(given, variables=variables, open_because=reason)
         return self._child
+
+
+def _distinct(found: list[tuple[int, object]], now: object, count: int) -> list[object]:
+    """What a key may hold after so many branches, of which some give it a value and the others leave it as it is now.
+    It stands where the first of them has it, and at the end where the last has it: a `case` with a thousand branches
+    takes a thousand steps and not a million."""
+    values: list[object] = []
+    missing = len(found) < count
+    for index, (at, value) in enumerate(found):
+        if missing and at > index:
+            values.append(now)
+            missing = False
+        values.append(value)
+    if missing or found[-1][0] < count - 1:
+        values.append(now)
+    return values
 
 
 def _merge_variables(name: str, values: list[Variable], place: Place, because: str) -> Variable:
@@ -284,7 +298,7 @@ def _merge_variables(name: str, values: list[Variable], place: Place, because: s
     origin = origins[-1] if origins else Origin(place)
     unknown = Unknown(f"{name} is set {because}", origin)
     if all(value.elements is not None for value in values):
-        lists = [value.elements or () for value in values]
+        lists = [value.elements or NO_ELEMENTS for value in values]
         merged = _merge_lists(lists, unknown, place)
         return Variable(None, merged, exported, origin)
     if all(value.value is None and value.elements is None for value in values):
@@ -296,52 +310,97 @@ def _merge_variables(name: str, values: list[Variable], place: Place, because: s
     return Variable(_merge_texts(options, unknown, place), None, exported, origin)
 
 
-def _merge_lists(lists: list[tuple[Value, ...]], unknown: Unknown, place: Place) -> tuple[Value, ...]:
+def _merge_lists(lists: list[Elements], unknown: Unknown, place: Place) -> Elements:
     """What all lists begin with, and one unknown part for the rest."""
-    common: list[Value] = []
-    for elements in zip(*lists, strict=False):
-        if any(element is not elements[0] for element in elements):
-            break
-        common.append(elements[0])
+    shortest = min(lists, key=len)
+    common = len(shortest)
+    if any(elements[:common] != shortest for elements in lists):  # values are equal where they are the same
+        common = next(at for at, these in enumerate(zip(*lists, strict=False)) if len(set(map(id, these))) > 1)
     hole = Hole(unknown, FixedText("", place), 0, 0, many=True)
-    return (*common, Value([hole]))
+    return Elements((*shortest[:common], Value([hole])))
 
 
 def _merge_texts(values: list[Value], unknown: Unknown, place: Place) -> Value:
-    """What all texts begin and end with, the middle unknown. It keeps the options of `ARGS="$ARGS --x"` in a branch."""
-    base = min(values, key=lambda value: value.size)
-    if all(value is base or _appends(value, base) for value in values):
-        nowhere = FixedText("", place)
-        added = [Value(value.parts[1:]) if value is not base else Value() for value in values]
-        choice = _with_choices(unknown, [list(flatten(value)) for value in added])
-        return Value([Ref(base, nowhere, 0, 0), Hole(choice, nowhere, 0, 0, cut_before=True)])
-    atoms = [list(flatten(value)) for value in values]
+    """What all texts begin and end with, the middle unknown. It keeps the options of `ARGS="$ARGS --x"` in a branch.
+
+    Parts that all of them share as a whole are kept so and not opened: a text that grows by a branch after the other
+    would be looked through again and again.
+    """
+    nowhere = FixedText("", place)
+    parts = _shared(values)
+    shortest = min(map(len, parts))
+    first, last = 0, 0
+    while first < shortest and all(_same(one[first], parts[0][first]) for one in parts):
+        first += 1
+    while last < shortest - first and all(_same(one[-1 - last], parts[0][-1 - last]) for one in parts):
+        last += 1
+    begins = [_unused(part) for part in parts[0][:first]]
+    ends = [_unused(part) for part in parts[0][len(parts[0]) - last :]]
+    atoms = [list(flatten(Value(one[first : len(one) - last]))) for one in parts]
     lists = [[(a.text, a.source, a.start, a.hole) for a in one] for one in atoms]
-    shortest = min(len(one) for one in lists)
-    head = 0
+    shortest = min(map(len, lists))
+    head = tail = 0
     while head < shortest and all(one[head] == lists[0][head] for one in lists):
         head += 1
-    tail = 0
     while tail < shortest - head and all(one[-1 - tail] == lists[0][-1 - tail] for one in lists):
         tail += 1
-    middles = ["".join(a.text or "x" for a in one[head : len(one) - tail]) for one in atoms]
-    cut_before = all(not middle or middle[0] in " \t\n" for middle in middles)
-    cut_after = all(not middle or middle[-1] in " \t\n" for middle in middles)
-    begins, ends = atoms[0][:head], atoms[0][len(atoms[0]) - tail :] if tail else []
-    if begins and begins[-1].text[-1:] in (" ", "\t", "\n"):
-        cut_before = True
-    choice = _with_choices(unknown, [one[head : len(one) - tail] for one in atoms])
+    begins.extend(_as_part(atom) for atom in atoms[0][:head])
+    ends[:0] = [_as_part(atom) for atom in atoms[0][len(atoms[0]) - tail :]]
+    middles = [one[head : len(one) - tail] for one in atoms]
+    texts = ["".join(atom.text or "x" for atom in one) for one in middles]
+    cut_before = all(not text or text[0] in _BLANKS for text in texts) or _last_text(begins)[-1:] in _BLANKS
+    cut_after = all(not text or text[-1] in _BLANKS for text in texts)
     hole = Hole(
-        choice, FixedText("", place), 0, 0, cut_before=cut_before and bool(begins), cut_after=cut_after and bool(ends)
+        _with_choices(unknown, middles),
+        nowhere,
+        0,
+        0,
+        cut_before=cut_before and bool(begins),
+        cut_after=cut_after and bool(ends),
     )
-    parts: list[Part] = []
-    for group in (begins, None, ends):
-        if group is None:
-            parts.append(hole)
-            continue
-        for atom in group:
-            parts.append(atom.hole if atom.hole is not None else Run(atom.text, atom.source, atom.start, atom.end))
-    return Value(parts)
+    return Value([*begins, hole, *ends])
+
+
+_BLANKS: Final = (" ", "\t", "\n")
+
+
+def _shared(values: list[Value]) -> list[list[Part]]:
+    """The parts of the texts; where all others begin or end with the shortest one, that one is a single part."""
+    base = min(values, key=lambda value: value.size)
+    if base.parts and all(value is base or _holds(value, base) for value in values):
+        return [[Ref(base, None, 0, 0)] if value is base else list(value.parts) for value in values]
+    return [list(value.parts) for value in values]
+
+
+def _holds(value: Value, base: Value) -> bool:
+    """Whether a text begins or ends with the value of a variable."""
+    return any(isinstance(part, Ref) and part.value is base for part in (*value.parts[:1], *value.parts[-1:]))
+
+
+def _same(one: Part, other: Part) -> bool:
+    """Whether two parts are written at the same place, or are the same value."""
+    if isinstance(one, Ref):
+        return isinstance(other, Ref) and other.value is one.value
+    if isinstance(one, Hole):
+        return one is other
+    return isinstance(other, Run) and (other.text, other.source, other.start) == (one.text, one.source, one.start)
+
+
+def _unused(part: Part) -> Part:
+    """A shared part without the place where one branch uses it."""
+    return Ref(part.value, None, 0, 0) if isinstance(part, Ref) else part
+
+
+def _as_part(atom: Atom) -> Part:
+    return atom.hole if atom.hole is not None else Run(atom.text, atom.source, atom.start, atom.end)
+
+
+def _last_text(parts: list[Part]) -> str:
+    """The text of the last run; empty where an unknown part stands at the end."""
+    part = parts[-1] if parts else None
+    while isinstance(part, Ref):
+        part = part.value.parts[-1] if part.value.parts else None
+    return part.text if isinstance(part, Run) else ""
 
 
 def _with_choices(unknown: Unknown, middles: list[list[Atom]]) -> Unknown:
@@ -357,13 +416,3 @@ def _with_choices(unknown: Unknown, middles: list[list[Atom]]) -> Unknown:
         else:
             found["".join(atom.text for atom in atoms)] = None
     return replace(unknown, choices=tuple(found)) if len(found) <= MOST_CHOICES else unknown
-
-
-def _appends(value: Value, base: Value) -> bool:
-    """Whether a value is another one, a blank, and more (`ARGS="$ARGS --x"`)."""
-    if len(value.parts) < 2:
-        return False
-    first, second = value.parts[:2]
-    if not isinstance(first, Ref) or first.value is not base or not isinstance(second, Run):
-        return False
-    return second.text[0] in " \t\n"

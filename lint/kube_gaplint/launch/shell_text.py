@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
 from typing import Final, TypeAlias
 
 from msgspec import Struct
@@ -85,10 +86,10 @@ class Hole(Struct, frozen=True, eq=False):
 
 
 class Ref(Struct, frozen=True, eq=False):
-    """The value of a variable, and where it is used."""
+    """The value of a variable, and where it is used. `source` None: nowhere, it was merged out of branches."""
 
     value: Value
-    source: PlacedText
+    source: PlacedText | None
     start: int
     end: int
 
@@ -115,9 +116,9 @@ class Value:
             else:
                 self.size += len(part.text) + 1 if isinstance(part, Run) else 1
         if self.size > MAX_SIZE:
-            first = self.parts[0]
-            unknown = Unknown("the text is too long to follow", Origin(first.source.place(first.start, first.end)))
-            self.parts = (Hole(unknown, first.source, first.start, first.end, many=True),)
+            source, start, end = next((p.source, p.start, p.end) for p in self.parts if p.source is not None)
+            unknown = Unknown("the text is too long to follow", Origin(source.place(start, end)))
+            self.parts = (Hole(unknown, source, start, end, many=True),)
             self.size = 2
 
     def known(self) -> str | None:
@@ -180,6 +181,39 @@ class Value:
 EMPTY: Final = Value()
 
 
+class Elements(tuple[Value, ...]):
+    """The elements of an array, or the arguments of a shell. Each knows whether one of them may stand for any number of
+    elements, and what is made out of another one is told by that, so that changes one by one stay cheap."""
+
+    @cached_property
+    def many(self) -> bool:
+        return any(value.many for value in self)
+
+    def joined(self, more: Iterable[Value]) -> Elements:
+        """These elements and more behind them."""
+        behind = Elements(more)
+        found = Elements((*self, *behind))
+        found.many = self.many or behind.many
+        return found
+
+    def changed(self, at: int, value: Value) -> Elements:
+        """These elements with one of them changed; with one more where it stands right behind the last."""
+        found = Elements((*self[:at], value, *self[at + 1 :]))
+        if not self.many:
+            found.many = value.many
+        return found
+
+    def without(self, count: int) -> Elements:
+        """These elements without the first ones."""
+        found = Elements(self[count:])
+        if not self.many:
+            found.many = False
+        return found
+
+
+NO_ELEMENTS: Final = Elements()
+
+
 class Cell:
     """One use of a value: the way from a character back to where it was spliced in."""
 
@@ -236,7 +270,8 @@ def flatten(value: Value, parent: Cell | None = None) -> Iterator[Atom]:
             elif isinstance(part, Hole):
                 yield Atom("", part.source, part.start, part.end, cell, part)
             else:
-                stack.append((iter(part.value.parts), Cell(part.source, part.start, part.end, cell)))
+                use = cell if part.source is None else Cell(part.source, part.start, part.end, cell)
+                stack.append((iter(part.value.parts), use))
                 break
         else:
             stack.pop()

@@ -20,9 +20,19 @@ from kube_gaplint.launch.shell_arithmetic import names as arithmetic_names
 from kube_gaplint.launch.shell_flow import ASSIGNMENT, CHANGED
 from kube_gaplint.launch.shell_parameters import arithmetic_value, why_unknown
 from kube_gaplint.launch.shell_parser import readable_part, structure
-from kube_gaplint.launch.shell_process import MAX_DEPTH, Flow, Shell
+from kube_gaplint.launch.shell_process import MAX_DEPTH, Flow, Last, Shell, either
 from kube_gaplint.launch.shell_state import ARGUMENTS, Body, Variable
-from kube_gaplint.launch.shell_text import Hole, Ref, SliceText, Value, flatten, word_text, word_value
+from kube_gaplint.launch.shell_text import (
+    NO_ELEMENTS,
+    Elements,
+    Hole,
+    Ref,
+    SliceText,
+    Value,
+    flatten,
+    word_text,
+    word_value,
+)
 from kube_gaplint.launch.shell_tokens import Token
 from kube_gaplint.launch.shell_tree import (
     Block,
@@ -169,19 +179,19 @@ class Walker:
             command.background = True
             command.waited = False
         shell.waiting.extend(started)
-        shell.last = []
+        shell.last = ()
         return ""
 
     def run_subshell(self, statement: Statement) -> None:
         """Run a statement whose changes are lost afterwards, and whose `exit` ends only itself."""
         shell = self.shell
-        finals, shell.finals = shell.finals, []
+        finals, shell.finals = shell.finals, ()
         shell.state.begin()
         try:
             self.run(statement)
         finally:
             shell.state.rollback()
-        shell.last = [*shell.finals, *shell.last]
+        shell.last = either(shell.finals, shell.last)
         shell.finals = finals
 
     def run_group(self, group: Group) -> Flow:
@@ -213,16 +223,16 @@ class Walker:
     def run_pipe(self, pipe: Pipe) -> Flow:
         shell = self.shell
         before, outer_input = shell.pipeline, shell.input
-        last: list[Command] = []
+        last: list[Last] = []
         for index, item in enumerate(pipe.items):
             shell.pipeline = (index, len(pipe.items))
-            shell.last = []
+            shell.last = ()
             first = len(shell.out)
             self.run_subshell(item)
             shell.input = self._written(item, shell.out[first:])
-            last.extend(shell.last)
+            last.append(shell.last)
         shell.pipeline, shell.input = before, outer_input
-        shell.last = last
+        shell.last = either(*last)
         return ""
 
     @staticmethod
@@ -256,7 +266,7 @@ class Walker:
             state.assign(key, Variable(value, None, True, origin))
         before, arguments = shell.input, state.data.get(ARGUMENTS)
         shell.input = heredoc or before
-        state.put(ARGUMENTS, [word_value(word) for word in words[1:]])
+        state.put(ARGUMENTS, Elements(word_value(word) for word in words[1:]))
         shell.calls.append(name)
         shell.locals.append({})
         flow = body.owner.run(body.statement)
@@ -381,7 +391,7 @@ class Walker:
                 if old is not None:
                     value = Value([Ref(old, self.source, token.start, at), *value.parts])
             if before is not None and before.elements is not None:
-                fresh = replace(before, elements=(value, *before.elements[1:]), origin=Origin(place))
+                fresh = replace(before, elements=before.elements.changed(0, value), origin=Origin(place))
             else:
                 fresh = self.changed(name, value, place)
             if exported is not None:
@@ -403,33 +413,30 @@ class Walker:
             pieces.append(value.unknown() or Unknown("not known"))
         return Word(tuple(pieces), raw.place)
 
-    def _array(self, name: str, token: Token, at: int, plus: bool, before: Variable | None) -> tuple[Value, ...]:
+    def _array(self, name: str, token: Token, at: int, plus: bool, before: Variable | None) -> Elements:
         low, high = at + 1, token.end - 1
         text = self.source.text
         first = next(iter(self.parsed.reader.words(low, high)), (low, low))
         if re.match(r"\[[^\]]*\]\+?=", text[first[0] : first[1]]):
             unknown = Unknown(f"{name} is an array with keys", Origin(self.place(token.start, token.end)))
-            return (Value([Hole(unknown, self.source, token.start, token.end, many=True)]),)
+            return Elements((Value([Hole(unknown, self.source, token.start, token.end, many=True)]),))
         elements = self.words.array(low, high)
         if not plus:
             return elements
         if before is None:
-            return (
-                (self.unknown_value(self.shell.state.open_because, token, True), *elements)
-                if (self.shell.state.open_because)
-                else elements
-            )
-        return (*before.all_elements, *elements)
+            because = self.shell.state.open_because
+            return Elements((self.unknown_value(because, token, True), *elements)) if because else elements
+        return before.all_elements.joined(elements)
 
     def _element(
         self, name: str, index: str, plus: bool, value: Value, before: Variable | None, token: Token
-    ) -> tuple[Value, ...]:
+    ) -> Elements:
         """The elements of an array of which one is set (`A[1]=x`)."""
-        elements = before.all_elements if before is not None else ()
+        elements = before.all_elements if before is not None else NO_ELEMENTS
         number = arithmetic_value(self.words, index)
-        if plus or number is None or not 0 <= number <= len(elements) or any(each.many for each in elements):
-            return (self.unknown_value(f"single elements of {name} are set", token, many=True),)
-        return (*elements[:number], value, *elements[number + 1 :])
+        if plus or number is None or not 0 <= number <= len(elements) or elements.many:
+            return Elements((self.unknown_value(f"single elements of {name} are set", token, many=True),))
+        return elements.changed(number, value)
 
     def changed(self, name: str, value: Value, place: Place) -> Variable:
         """A new value for a variable that keeps whether it is exported."""

@@ -20,6 +20,7 @@ from kube_gaplint.launch.shell_sinks import Budget, FieldSink, Sink, ValueSink
 from kube_gaplint.launch.shell_state import State
 from kube_gaplint.launch.shell_text import (
     Atom,
+    Elements,
     Hole,
     Part,
     Run,
@@ -118,9 +119,10 @@ class Expander(Struct, eq=False):
             self.expand(start, end, sink)
         return sink.result()
 
-    def array(self, start: int, end: int) -> tuple[Value, ...]:
+    def array(self, start: int, end: int) -> Elements:
         """The elements of `( … )`, the brackets left out."""
-        return tuple(value_of(atoms) for low, high in self.reader.words(start, end) for atoms in self.fields(low, high))
+        words = self.reader.words(start, end)
+        return Elements(value_of(atoms) for low, high in words for atoms in self.fields(low, high))
 
     def document(self, start: int, end: int, strip_tabs: bool, expanded: bool) -> TracedText:
         """The body of a here-document. Unknown parts stand in it as they are written (`$X`)."""
@@ -147,7 +149,7 @@ class Expander(Struct, eq=False):
             inside = self.holes is not None and part.start in self.holes
             return part if inside or not raw else Hole(part.unknown, part.source, part.start, part.end, part.many, raw)
         unknown = part.value.unknown()
-        return part if unknown is None else Hole(unknown, part.source, part.start, part.end, False, raw)
+        return part if unknown is None else Hole(unknown, self.source, part.start, part.end, False, raw)
 
     # --- parts -----------------------------------------------------------------------------------------------------
 

@@ -9,6 +9,36 @@ from msgspec.structs import replace
 
 from kube_gaplint.model.setting import Absent, Origin, Set, Setting, Unknown
 
+_FEW = 64
+"""So many variables are copied when some of them change; more are laid over one another."""
+
+
+class Overlay(Mapping[str, Setting[str]]):
+    """Variables with later assignments on top, as `{**below, **changes}` without the copy: a script with thousands of
+    exports and commands would keep millions of entries."""
+
+    __slots__ = ("below", "changes")
+
+    def __init__(self, below: Mapping[str, Setting[str]], changes: Mapping[str, Setting[str]]) -> None:
+        self.below: Mapping[str, Setting[str]] = below
+        self.changes: Mapping[str, Setting[str]] = changes
+        if isinstance(below, Overlay):
+            self.below, self.changes = below.below, {**below.changes, **changes}
+
+    def __getitem__(self, name: str) -> Setting[str]:
+        found = self.changes.get(name)
+        return self.below[name] if found is None else found
+
+    def __iter__(self) -> Iterator[str]:
+        yield from self.below
+        yield from (name for name in self.changes if name not in self.below)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.changes or name in self.below
+
 
 class Environment(Struct, frozen=True):
     """Variables and, where something unseen may set more of them, the reason.
@@ -53,5 +83,12 @@ class Environment(Struct, frozen=True):
         """This environment with later assignments on top (`Absent` for `unset`)."""
         if not changes and not open_because:
             return self
-        variables = {**self.variables, **changes} if changes else self.variables
+        variables = laid_over(self.variables, changes) if changes else self.variables
         return replace(self, variables=variables, open_because=self.open_because or open_because)
+
+
+def laid_over(below: Mapping[str, Setting[str]], changes: Mapping[str, Setting[str]]) -> Mapping[str, Setting[str]]:
+    """Variables with later assignments on top."""
+    if isinstance(below, dict) and len(below) + len(changes) <= _FEW:
+        return {**below, **changes}
+    return Overlay(below, changes)
