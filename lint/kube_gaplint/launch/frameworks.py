@@ -8,6 +8,7 @@ absent only where every place was seen, and only then does a default apply.
 from __future__ import annotations
 
 import posixpath
+from collections.abc import Mapping
 from functools import lru_cache
 
 from msgspec import Struct
@@ -34,7 +35,7 @@ from kube_gaplint.launch.launchers import Peeled
 from kube_gaplint.launch.launchers.base import Files, matches, no_files
 from kube_gaplint.launch.lookup import Lookup, ScriptFacts
 from kube_gaplint.launch.options import NO_SPEC, parse_options
-from kube_gaplint.model.environment import Environment
+from kube_gaplint.model.environment import Environment, Layered, differing
 from kube_gaplint.model.setting import Absent, Origin, Set, Setting, Unknown, mapped
 from kube_gaplint.model.training import SAVES_ONCE, Framework, Options, Quantity, Release, TrainingSettings
 
@@ -216,30 +217,46 @@ def _by_variable(row: FrameworkFacts, seen: _Seen) -> Origin | None:
     if not row.recognition.variables:
         return None
     environment = seen.peeled.environment
-    name = _first_matching(_Same(environment), row.recognition.variables)
+    name = _fitting(row.recognition.variables).first(environment)
     if name is None:
         return None
     origin = environment.variables[name].origin or environment.home
     return replace(origin, note=f"{name} is set")
 
 
-class _Same:
-    """An environment as a key: by what it is, not by what it holds."""
+class _Fitting:
+    """The first variable whose name fits a pattern, of one environment after the other: the commands of a script mostly
+    share one, or have one that differs by a few variables from that of a command before."""
 
-    def __init__(self, environment: Environment) -> None:
-        self.environment = environment
+    def __init__(self, patterns: tuple[str, ...]) -> None:
+        self.patterns = patterns
+        self.last: Mapping[str, Setting[str]] = {}
+        self.found: str | None = None
+        self.layered: Mapping[str, Setting[str]] = {}
+        """The last variables of many."""
+        self.names: list[str] = []
+        """Those of them whose names fit."""
 
-    def __hash__(self) -> int:
-        return id(self.environment.variables)
+    def first(self, environment: Environment) -> str | None:
+        if environment.variables is not self.last:
+            self.last = environment.variables
+            self.found = self._look(environment)
+        return self.found
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Same) and other.environment.variables is self.environment.variables
+    def _look(self, environment: Environment) -> str | None:
+        variables = environment.variables
+        if not isinstance(variables, Layered):
+            return next((name for name in environment if matches(name, self.patterns)), None)
+        new = (name for name in differing(self.layered, variables) if matches(name, self.patterns))
+        self.names = [name for name in dict.fromkeys((*self.names, *new)) if name in variables]
+        self.layered = variables
+        given = [name for name in self.names if name in environment]
+        if len(given) > 1:
+            given = [name for name in environment if name in given]
+        return given[0] if given else None
 
 
-@lru_cache(maxsize=128)
-def _first_matching(same: _Same, patterns: tuple[str, ...]) -> str | None:
-    """The first variable whose name fits a pattern. The commands of a script mostly share one environment."""
-    return next((name for name in same.environment if matches(name, patterns)), None)
+_fitting = lru_cache(maxsize=128)(_Fitting)
 
 
 def _by_keys(row: FrameworkFacts, seen: _Seen) -> Origin | None:

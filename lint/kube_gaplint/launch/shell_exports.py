@@ -7,11 +7,11 @@ The changes are kept with the point from which on they hold; a view looks a vari
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from operator import itemgetter
 from typing import Final
 
-from kube_gaplint.model.environment import laid_over
+from kube_gaplint.model.environment import Layered, Overlay, laid_over
 from kube_gaplint.model.setting import Setting
 
 _FEW: Final = 64
@@ -26,7 +26,8 @@ class Exports:
     def __init__(self) -> None:
         self.now: dict[str, Setting[str]] = {}
         self._history: dict[str, list[_Change]] = {}
-        self._point = 0
+        self._changed: list[str] = []
+        """The variable that changed at each point."""
         self._rank = 0
 
     def put(self, name: str, setting: Setting[str] | None) -> bool:
@@ -38,8 +39,8 @@ class Exports:
         if before is None:
             self._rank += 1
         rank = self._rank if before is None else history[-1][1]
-        self._point += 1
-        history.append((self._point, rank, setting))
+        self._changed.append(name)
+        history.append((len(self._changed), rank, setting))
         if setting is None:
             del self.now[name]
         else:
@@ -52,18 +53,21 @@ class Exports:
             return given
         if len(self.now) <= _FEW:
             return laid_over(given, dict(self.now))
-        return _View(given, self._history, self._point)
+        return _View(given, self._history, self._changed)
 
 
-class _View(Mapping[str, Setting[str]]):
+class _View(Layered):
     """`{**given, **exports}` as of one point."""
 
-    __slots__ = ("_given", "_history", "_point")
+    __slots__ = ("_changed", "_given", "_history", "_point")
 
-    def __init__(self, given: Mapping[str, Setting[str]], history: dict[str, list[_Change]], point: int) -> None:
+    def __init__(
+        self, given: Mapping[str, Setting[str]], history: dict[str, list[_Change]], changed: list[str]
+    ) -> None:
         self._given = given
         self._history = history
-        self._point = point
+        self._changed = changed
+        self._point = len(changed)
 
     def _change(self, name: str) -> _Change | None:
         """The change in force; None where the variable is as it was given."""
@@ -90,3 +94,13 @@ class _View(Mapping[str, Setting[str]]):
 
     def __contains__(self, name: object) -> bool:
         return isinstance(name, str) and (self._change(name) is not None or name in self._given)
+
+    def differing(self, before: Mapping[str, Setting[str]]) -> Iterable[str]:
+        on_top: Mapping[str, Setting[str]] = {}
+        if isinstance(before, Overlay):
+            on_top = before.changes
+            before = before.below
+        if not isinstance(before, _View) or before._history is not self._history:
+            return self
+        low, high = sorted((before._point, self._point))
+        return [name for name in dict.fromkeys((*self._changed[low:high], *on_top)) if name in self]

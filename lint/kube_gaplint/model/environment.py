@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -13,9 +13,27 @@ _FEW = 64
 """So many variables are copied when some of them change; more are laid over one another."""
 
 
-class Overlay(Mapping[str, Setting[str]]):
-    """Variables with later assignments on top, as `{**below, **changes}` without the copy: a script with thousands of
-    exports and commands would keep millions of entries."""
+class Layered(Mapping[str, Setting[str]]):
+    """Variables that are kept as changes to others: a script with thousands of exports and commands would copy millions
+    of entries."""
+
+    __slots__ = ()
+
+    def differing(self, before: Mapping[str, Setting[str]]) -> Iterable[str]:
+        """The names in here whose settings may not be those that they have in `before`; all where that is not told."""
+        raise NotImplementedError
+
+
+def differing(before: Mapping[str, Setting[str]], after: Mapping[str, Setting[str]]) -> Iterable[str]:
+    """The names in `after` whose settings may not be those that they have in `before`. Whoever goes through the
+    environments of a script, one command after the other, looks at these and not at all variables each time."""
+    if after is before:
+        return ()
+    return after.differing(before) if isinstance(after, Layered) else after
+
+
+class Overlay(Layered):
+    """Variables with later assignments on top: `{**below, **changes}` without the copy."""
 
     __slots__ = ("below", "changes")
 
@@ -34,10 +52,20 @@ class Overlay(Mapping[str, Setting[str]]):
         yield from (name for name in self.changes if name not in self.below)
 
     def __len__(self) -> int:
-        return sum(1 for _ in self)
+        return len(self.below) + sum(1 for name in self.changes if name not in self.below)
 
     def __contains__(self, name: object) -> bool:
         return name in self.changes or name in self.below
+
+    def differing(self, before: Mapping[str, Setting[str]]) -> Iterable[str]:
+        changes: Mapping[str, Setting[str]] = {}
+        if isinstance(before, Overlay):
+            changes = before.changes
+            before = before.below
+        names = dict.fromkeys(differing(before, self.below))
+        names.update(dict.fromkeys(name for name in changes if name in self.below))
+        names.update(dict.fromkeys(self.changes))
+        return names
 
 
 class Environment(Struct, frozen=True):

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 
 from msgspec import Struct
 
-from kube_gaplint.model.environment import Environment
+from kube_gaplint.model.environment import Environment, Layered, differing
 from kube_gaplint.model.setting import Absent, Origin, Set, Setting
 from kube_gaplint.model.training import Release, known_release
 from kube_gaplint.model.workload import Container, Workload
@@ -49,14 +49,17 @@ def given_variables(workload: Workload) -> Iterator[GivenVariable]:
     for _, container in workload.containers():
         releases = _releases(workload, container)
         own = container.environment
+        before: Mapping[str, Setting[str]] = {}
         for variables in _environments(container):
-            for name, value in variables.items():
-                origin = _written(value)
+            for name in differing(before, variables):
+                origin = _written(variables[name])
                 if origin is None or origin.place == own.home.place or (name, origin.place) in seen:
                     continue
                 seen.add((name, origin.place))
                 at = own.names.get(name, origin) if variables is own.variables else origin
-                yield GivenVariable(name, value, origin, at, container, *releases)
+                yield GivenVariable(name, variables[name], origin, at, container, *releases)
+            if isinstance(variables, Layered):
+                before = variables
     for process in workload.processes:
         for name, setting in process.environment.set_items():
             origin = _written(setting)
