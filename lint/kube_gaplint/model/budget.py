@@ -6,7 +6,7 @@ import math
 
 from kube_gaplint.facts.reliability import DAY, expected_failures, job_mtbf_seconds
 from kube_gaplint.facts.retry import MANY
-from kube_gaplint.model.pace import is_smoke
+from kube_gaplint.model.pace import is_smoke, trains_on_a_toy
 from kube_gaplint.model.profile import Profile
 from kube_gaplint.model.retry import disruptions_are_ignored
 from kube_gaplint.model.scale import duration, node_count, shares_machines, size
@@ -102,8 +102,11 @@ def declared_short(workload: Workload) -> bool:
 
 
 def is_brief(workload: Workload, profile: Profile) -> bool:
-    """A run so short that a person who starts it again loses little: declared so, or a few steps long."""
-    return declared_short(workload) or is_smoke(workload, profile)
+    """A run so short that a person who starts it again loses little: declared so, a few steps long, or over a toy data
+    set."""
+    if declared_short(workload) or is_smoke(workload, profile):
+        return True
+    return bool(workload.processes) and all(map(trains_on_a_toy, workload.processes))
 
 
 def failures_over_the_run(workload: Workload, profile: Profile) -> float | None:

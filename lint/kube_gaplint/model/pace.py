@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
+from kube_gaplint.facts.datasets import SHORT_BY_NAME, TOYS, toy
 from kube_gaplint.model.profile import Profile
 from kube_gaplint.model.setting import Set, Setting, known
 from kube_gaplint.model.training import Quantity, TrainingProcess
@@ -93,6 +94,19 @@ class Pace(Struct, frozen=True):
 def is_smoke(workload: Workload, profile: Profile) -> bool:
     """Every training program of a workload is a smoke test."""
     return bool(workload.processes) and all(Pace.of(process, profile).smoke for process in workload.processes)
+
+
+def trains_on_a_toy(process: TrainingProcess) -> bool:
+    """It trains for minutes, over a data set as small as MNIST: by the name of its program, or by its data set."""
+    named = process.settings.extra.get("dataset")
+    texts = (process.program.rpartition("/")[2], named.value if isinstance(named, Set) else "")
+    found = next((name for text in texts if (name := toy(text))), "")
+    if not found:
+        return False
+    total = known(process.settings.total)
+    if total is None:
+        return found in SHORT_BY_NAME
+    return total.unit == "epochs" and total.amount <= TOYS[found]
 
 
 def _by_device(process: TrainingProcess) -> float | None:
