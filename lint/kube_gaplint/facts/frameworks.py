@@ -188,8 +188,8 @@ class FrameworkFacts(Struct, frozen=True, eq=False):
     title: str
     source: str
     recognition: Recognition
-    runtime: Literal["torch", "jax", "any"] = "torch"
-    """What does the collectives; "any": it sits on top of several."""
+    runtime: Literal["torch", "jax", "horovod"] = "torch"
+    """What does the collectives. Horovod has a transport of its own over NCCL, whatever it trains with."""
     visible: bool = True
     config: ConfigSource = field(default_factory=ConfigSource)
     flags: str = ""
@@ -1064,7 +1064,7 @@ FRAMEWORKS: tuple[FrameworkFacts, ...] = (
         title="Horovod",
         source="horovod/horovod runner/launch.py, common/common.h @2626dc87",
         recognition=Recognition(weak_launchers=("horovodrun",), imports=("horovod",), variables=("HOROVOD_*",)),
-        runtime="any",
+        runtime="horovod",
         visible=False,
         timeout=Timeout((), None, "Horovod has no collective timeout"),
         extra={"stall-shutdown": ("$HOROVOD_STALL_SHUTDOWN_TIME_SECONDS",)},

@@ -406,8 +406,6 @@ def _uses_torch(uses: Setting[bool], candidate: _Candidate) -> Setting[bool]:
     understood, peeled = candidate.understood, candidate.peeled
     framework = understood.framework if understood is not None else None
     if understood is not None and understood.facts is not None and framework is not None:
-        if understood.facts.runtime == "any":
-            return uses
         if understood.facts.runtime != "torch":
             return Set(False, framework.evidence)
         return Set(True, framework.evidence)
