@@ -415,21 +415,6 @@ def test_not_on_standard_input(repository: Path, monkeypatch: pytest.MonkeyPatch
 # Nothing but git
 
 
-def test_what_git_refuses_is_told_whole(repository: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
-    """As in a container whose user is not the one who owns the clone."""
-    programs = repository / "bin"
-    programs.mkdir()
-    said = (
-        "fatal: detected dubious ownership\nTo add an exception, call:\n\n\tgit config --global --add safe.directory x"
-    )
-    (programs / "git").write_text(f"#!/bin/sh\nprintf '%s' '{said}' >&2; exit 128\n")
-    (programs / "git").chmod(0o755)
-    monkeypatch.setenv("PATH", str(programs), prepend=os.pathsep)
-    assert run(["--diff-base", "HEAD"]) == 2
-    told = capsys.readouterr().err
-    assert "fatal: detected dubious ownership To add an exception, call: git config --global" in told
-
-
 def test_git_runs_no_program_of_the_repository(repository: Path, capsys: Captured) -> None:
     ran = repository.parent / "ran"
     program = repository.parent / "program"

@@ -13,18 +13,15 @@ import os
 import re
 import stat
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 from msgspec import Struct, field
 
-from kube_gaplint import disk, lazy_re, progress
+from kube_gaplint import disk, git_patterns, lazy_re, progress
 from kube_gaplint.disk import LARGE, SPECIAL, Refused
 from kube_gaplint.facts import candidates as facts
 from kube_gaplint.findings import FileError
 from kube_gaplint.text.read import MAX_BYTES
-
-if TYPE_CHECKING:
-    from pathspec import GitIgnoreSpec
 
 Form: TypeAlias = Literal["yaml", "script", "slurm-conf"]
 Interest: TypeAlias = Literal["judged", "kustomization", "evidence", "named"]
@@ -356,13 +353,12 @@ class _Ignore:
     expressions (patterns on the name alone, and those on a path) are asked first.
     """
 
-    __slots__ = ("_by_name", "_by_path", "_spec", "base")
+    __slots__ = ("_by_name", "_by_path", "_spec", "base", "left_out")
 
     def __init__(self, base: str, lines: Sequence[str]) -> None:
-        from pathspec import GitIgnoreSpec
-
         self.base = base
-        self._spec: GitIgnoreSpec = GitIgnoreSpec.from_lines(_valid(lines))
+        lines, self.left_out = git_patterns.usable(lines)
+        self._spec = git_patterns.spec(lines)
         by_name, by_path = [], []
         for pattern in self._spec.patterns:
             regex = pattern.regex
@@ -394,34 +390,27 @@ def _joined(expressions: Sequence[str]) -> re.Pattern[str] | None:
     return re.compile("|".join(f"(?:{expression})" for expression in expressions)) if expressions else None
 
 
-def _valid(lines: Sequence[str]) -> list[str]:
-    """The lines that pathspec understands; git passes over the others as well."""
-    from pathspec import GitIgnoreSpec
-
-    try:
-        GitIgnoreSpec.from_lines(lines)
-    except ValueError:
-        pass
-    else:
-        return list(lines)
-    good = []
-    for line in lines:
-        try:
-            GitIgnoreSpec.from_lines([line])
-        except ValueError:
-            continue
-        good.append(line)
-    return good
-
-
-def _ignore_file(folder: str, path: str) -> _Ignore | None:
+def _ignore_file(folder: str, path: str, errors: list[FileError] | None = None, shown: str = "") -> _Ignore | None:
+    """The patterns of a file; what cannot be used of it goes to `errors`."""
     try:
         data = disk.read(path, _GITIGNORE_LIMIT)
-    except (OSError, Refused):
+    except Refused as refused:
+        if errors is not None and str(refused) == LARGE:
+            errors.append(FileError(shown, "larger than 1 MiB: what it names was judged all the same"))
+        return None
+    except OSError as error:
+        if errors is not None:
+            errors.append(FileError(shown, _why(error)))
         return None
     lines = data.decode("utf-8", "surrogateescape").removeprefix("\ufeff").splitlines()
     lines = [line for line in lines if line.strip() and not line.startswith("#")]
-    return _Ignore(folder, lines) if lines else None
+    if not lines:
+        return None
+    found = _Ignore(folder, lines)
+    if found.left_out and errors is not None:
+        reason = "too long" if len(lines) <= git_patterns.MOST else "too many or too long"
+        errors.append(FileError(shown, f"{found.left_out:,} of its patterns are {reason}, and were not used"))
+    return found
 
 
 def _is_ignored(rules: Sequence[_Ignore], path: str, name: str, *, is_folder: bool) -> bool:
@@ -572,7 +561,8 @@ class _Walk:
         if ".git" in names and folder.path != root:  # a repository within: its own rules, its own boundary
             rules, root = (), folder.path
         if ".gitignore" in names:
-            own = _ignore_file(folder.path, os.path.join(folder.path, ".gitignore"))
+            path = os.path.join(folder.path, ".gitignore")
+            own = _ignore_file(folder.path, path, self.found.errors, _shown(folder, ".gitignore"))
             if own is not None:
                 rules = (*rules, own)
         here = _Folder(folder.path, folder.shown, root, folder.given, rules, folder.chart)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from kube_gaplint import disk
+from kube_gaplint import disk, git_patterns
 from kube_gaplint.findings import Finding, Suppressed
 
 if TYPE_CHECKING:
@@ -34,9 +34,7 @@ class FileIgnores:
 
     @cached_property
     def _specs(self) -> list[tuple[GitIgnoreSpec, FileIgnore]]:
-        from pathspec import GitIgnoreSpec
-
-        return [(GitIgnoreSpec.from_lines([row.pattern]), row) for row in self.rows]
+        return [(git_patterns.spec([row.pattern]), row) for row in self.rows]
 
     def reason(self, finding: Finding) -> Suppressed | None:
         """Why a finding does not count in its file; None where it does."""

@@ -10,7 +10,8 @@ import io
 import os
 import pickle
 import signal
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from kube_gaplint import progress
@@ -44,7 +45,9 @@ def forked(work: Callable[[int], bytes], number: int) -> list[bytes] | None:
     try:
         with ProcessPoolExecutor(number, get_context("fork"), _begin) as pool:
             try:
-                return list(pool.map(_run, range(number)))
+                with _signals_later():
+                    results = pool.map(_run, range(number))
+                return list(results)
             except BaseException:
                 for process in (pool._processes or {}).values():
                     process.terminate()  # nobody waits for the others any more
@@ -55,9 +58,27 @@ def forked(work: Callable[[int], bytes], number: int) -> list[bytes] | None:
         _work = None
 
 
+_SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
+
+
+@contextmanager
+def _signals_later() -> Iterator[None]:
+    """Signals wait while processes are started: between the halves of a fork one would be lost, or end a child before
+    it knows what to do with signals."""
+    signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
+
+
 def _begin() -> None:
     """An interrupt ends the first process, which ends the others."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    for number in _SIGNALS:
+        if number != signal.SIGINT:
+            signal.signal(number, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
 
 
 def _run(number: int) -> bytes:

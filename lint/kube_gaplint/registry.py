@@ -141,6 +141,8 @@ def _near(text: str) -> list[str]:
 
 def _closest(text: str, known: Sequence[str], least: float) -> list[str]:
     """The three closest of the known words; of equally close ones, the first in order."""
+    if len(text) > 60:
+        return []
     from difflib import SequenceMatcher
 
     scored = [(-SequenceMatcher(None, text, word).ratio(), word) for word in known]

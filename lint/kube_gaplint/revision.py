@@ -21,8 +21,6 @@ from kube_gaplint.discover import within
 from kube_gaplint.text.read import MAX_BYTES
 
 _SECONDS = 300
-_MOST_SAID = 1000
-"""Characters of what git says that a message repeats. Its first line says what is wrong, the last what to do."""
 _CONFIGURATION = (
     ("core.fsmonitor", "false"),
     ("core.hooksPath", os.devnull),
@@ -254,8 +252,8 @@ class _Repository:
         """What git answers. Raises RevisionProblem."""
         code, out, error = _git(self.top, arguments, self.configuration, given)
         if code:
-            said = " ".join(error.decode("utf-8", "replace").split())[:_MOST_SAID] or f"exit code {code}"
-            raise RevisionProblem(f"git {arguments[0]} fails in {self.top}: {said}")
+            lines = error.decode("utf-8", "replace").strip().splitlines() or [f"exit code {code}"]
+            raise RevisionProblem(f"git {arguments[0]} fails in {self.top}: {lines[-1]}")
         return out
 
 

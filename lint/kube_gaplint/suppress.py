@@ -46,6 +46,9 @@ _SCRIPT_COMMENT = lazy_re.compile(r"^(?P<before>[^\r\n]*?)(?:(?<=[ \t;])|^)#[ \t
 _CONTINUED = lazy_re.compile(r"(?:\\|\||&&)[ \t]*\r?\Z")
 _SKIPPED_LINE = lazy_re.compile(r"---[ \t]*(?:#.*)?|%.*|#.*")
 _MOST = SUPPRESSIONS.most
+_MOST_HINTS = 50
+"""Unknown words for which the nearest rule is looked for."""
+_LONGEST_WORD = 60
 _MOST_LINES_BETWEEN = 50
 """Further comments that may stand between a suppression and what it is about."""
 _LINE = lazy_re.compile(r"[^\n]*")
@@ -151,9 +154,17 @@ def read(source: Source, documents: list[Document]) -> list[Suppression]:
     else:
         found += _in_script(WholeText(source))
     found.sort(key=lambda suppression: suppression.place.span)
-    if len(found) >= _MOST:
-        reached(SUPPRESSIONS, found[_MOST - 1].place)
-    return found[:_MOST]
+    return _as_many_as_are_read(found)
+
+
+def _as_many_as_are_read(found: list[Suppression]) -> list[Suppression]:
+    codes = 0
+    for index, suppression in enumerate(found):
+        codes += max(1, len(suppression.codes))
+        if codes >= _MOST:
+            reached(SUPPRESSIONS, suppression.place)
+            return found[: index + 1]
+    return found
 
 
 def with_owners(
@@ -179,7 +190,7 @@ def with_owners(
 
 
 def _suppression(match: re.Match[str], place: Place, covered: tuple[_Line | _Within, ...]) -> Suppression:
-    codes = tuple(code.strip() for code in (match["codes"] or "").split(",") if code.strip())
+    codes = tuple(code.strip() for code in (match["codes"] or "").split(",", _MOST)[:_MOST] if code.strip())
     until, reason = _until_and_reason(match["rest"])
     return Suppression(codes, reason, until, place, None if match["file"] else covered)
 
@@ -431,21 +442,15 @@ def apply(
     gaps: list[tuple[MetaCode, Gap]] = []
     names = {name: code for code, name in known.items()}
     states = [_State(suppression) for suppression in suppressions]
+    nearest = _Nearest(known, names)
     for state in states:
-        gaps += _check(state, known, names, today, outdated)
+        gaps += _check(state, known, names, today, outdated, nearest)
     in_force = [state for state in states if state.codes]
-    by_path: dict[str, list[_State]] = {}
-    for state in in_force:
-        for path in {state.suppression.path, *(owner.source.path for owner in state.suppression.owners)}:
-            by_path.setdefault(path, []).append(state)
+    index = _Index(in_force, names)
     out = []
     for finding in findings:
         reason: Suppressed | None = None
-        ways = [finding.place, *(link.place for link in finding.origin.chain)]
-        if finding.owner is not None:
-            ways.append(finding.owner)
-        near = [state for path in dict.fromkeys(way.source.path for way in ways) for state in by_path.get(path, ())]
-        for state in near:
+        for state in index.near(finding):
             suppression = state.suppression
             code = suppression.names(finding)
             if code is None or code not in state.codes or not suppression.covers(finding):
@@ -463,12 +468,82 @@ def apply(
     return Outcome(out, gaps)
 
 
+class _Index:
+    """Which suppressions may silence a finding: those of its code that stand where it does, or where its object is.
+
+    Thousands of suppressions beside thousands of findings would else be millions of questions.
+    """
+
+    def __init__(self, states: Iterable[_State], names: Mapping[str, str]) -> None:
+        self._order = {id(state): index for index, state in enumerate(states)}
+        self._found: dict[tuple[str, str, int], dict[int, _State]] = {}
+        for state in states:
+            for code in state.codes:
+                for path, part in self._parts(state.suppression):
+                    key = (names.get(code, code.upper()), path, part)
+                    self._found.setdefault(key, {})[id(state)] = state
+
+    @staticmethod
+    def _parts(suppression: Suppression) -> Iterator[tuple[str, int]]:
+        """The files and the parts of them where it has effect."""
+        for owner in suppression.owners:
+            yield owner.source.path, _ANYWHERE
+        covered = suppression.covered
+        starts = [at for one in covered or () for at in (one.span.start, _first(one))]
+        first, last = min(starts, default=0) // _PART, max((one.span.end for one in covered or ()), default=0) // _PART
+        if covered is None or last - first > _MOST_PARTS:
+            yield suppression.path, _ANYWHERE
+            return
+        for part in range(first, last + 1):
+            yield suppression.path, part
+
+    def near(self, finding: Finding) -> list[_State]:
+        """In their order."""
+        ways = [finding.place, *(link.place for link in finding.origin.chain)]
+        if finding.owner is not None:
+            ways.append(finding.owner)
+        found: dict[int, _State] = {}
+        for path, part in {(way.source.path, at) for way in ways for at in (_ANYWHERE, way.span.start // _PART)}:
+            found |= self._found.get((finding.code, path, part), {})
+        return sorted(found.values(), key=lambda state: self._order[id(state)])
+
+
+_ANYWHERE = -1
+_PART = 4096
+"""Characters of a file that count as one place in the index."""
+_MOST_PARTS = 16
+
+
+def _first(region: _Line | _Within) -> int:
+    """Where the earliest finding may begin that a region covers."""
+    return region.node.start if isinstance(region, _Line) and region.node is not None else region.span.start
+
+
+class _Nearest:
+    """The code or name of a rule that is most like a word. To find it is dear, so only some words are asked about."""
+
+    def __init__(self, known: Mapping[str, str], names: Mapping[str, str]) -> None:
+        self._known = known
+        self._names = names
+        self._found: dict[str, str] = {}
+
+    def __call__(self, word: str) -> str:
+        if word not in self._found:
+            if len(self._found) >= _MOST_HINTS or len(word) > _LONGEST_WORD:
+                return ""
+            near = difflib.get_close_matches(word.upper(), self._known, 1)
+            near = near or difflib.get_close_matches(word, self._names, 1)
+            self._found[word] = near[0] if near else ""
+        return self._found[word]
+
+
 def _check(
     state: _State,
     known: Mapping[str, str],
     names: Mapping[str, str],
     today: date | None,
     outdated: Callable[[str], str],
+    nearest: Callable[[str], str],
 ) -> Iterator[tuple[MetaCode, Gap]]:
     """Find out what of a suppression is in force, and report the rest."""
     suppression = state.suppression
@@ -480,8 +555,8 @@ def _check(
         if code.upper() in known or code in names:
             state.codes[code] = False
             continue
-        near = difflib.get_close_matches(code.upper(), known, 1) or difflib.get_close_matches(code, names, 1)
-        hint = f"; did you mean {near[0]}?" if near else ""
+        hint = nearest(code)
+        hint = f"; did you mean {hint}?" if hint else ""
         yield _gap(UNKNOWN_CODE, suppression, outdated(code) or f"there is no rule {code}{hint}", code)
     if not suppression.reason:
         message = f"the suppression of {shown} gives no reason, so it is not in force"

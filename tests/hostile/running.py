@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import json
 import os
 import re
@@ -12,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import jsonschema
 
@@ -58,14 +59,18 @@ def environment(**more: str) -> dict[str, str]:
     return {**kept, "HOME": "/nonexistent", "LC_ALL": "C.UTF-8", **more}
 
 
-def _limits(user: int | None, *, memory: int = MEMORY) -> Callable[[], None]:
+_PR_CAPBSET_DROP, _CAP_DAC_OVERRIDE, _CAP_DAC_READ_SEARCH = 24, 1, 2
+
+
+def _limits(*, powerless: bool) -> Callable[[], None]:
+    libc = ctypes.CDLL(None)
+
     def apply() -> None:
-        resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
+        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-        if user is not None:
-            os.setgroups([])
-            os.setgid(user)
-            os.setuid(user)
+        if powerless:
+            for capability in (_CAP_DAC_OVERRIDE, _CAP_DAC_READ_SEARCH):
+                libc.prctl(_PR_CAPBSET_DROP, capability, 0, 0, 0)
 
     return apply
 
@@ -75,23 +80,25 @@ def gaplint(
     folder: Path | None = None,
     stdin: bytes | None = None,
     variables: Mapping[str, str] | None = None,
-    user: int | None = None,
+    powerless: bool = False,
+    endless: IO[bytes] | None = None,
     **streams: Any,
 ) -> Outcome:
-    """Run the command line. `user` is the id to run as (for a test that runs as root); `streams` are Popen's.
+    """Run the command line. `powerless`: modes of files count for root as well; `endless` is a file for
+    standard input, `streams` are Popen's.
 
     Whatever it is given, there is no traceback, and no report of a bug.
     """
     command: list[str | bytes] = [sys.executable, "-m", "kube_gaplint", *arguments]
     streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **streams}
     if stdin is None:
-        streams.setdefault("stdin", subprocess.DEVNULL)
+        streams["stdin"] = subprocess.DEVNULL if endless is None else endless
     done = subprocess.run(
         command,
         cwd=folder,
         input=stdin,
         env=environment(**(variables or {})),
-        preexec_fn=_limits(user),
+        preexec_fn=_limits(powerless=powerless),
         timeout=PATIENCE,
         check=False,
         **streams,
@@ -103,10 +110,12 @@ def gaplint(
 
 
 def lint(
-    *arguments: str | bytes, folder: Path | None = None, stdin: bytes | None = None, user: int | None = None
+    *arguments: str | bytes, folder: Path | None = None, stdin: bytes | None = None, powerless: bool = False
 ) -> Outcome:
     """Run with a JSON report, which must follow its schema; info counts too."""
-    outcome = gaplint("--format=json", "--min-severity=info", *arguments, folder=folder, stdin=stdin, user=user)
+    outcome = gaplint(
+        "--format=json", "--min-severity=info", *arguments, folder=folder, stdin=stdin, powerless=powerless
+    )
     assert outcome.code in (0, 1), (outcome.code, outcome.errors)
     outcome.report = json.loads(outcome.out)
     jsonschema.validate(outcome.report, _SCHEMA)

@@ -57,7 +57,7 @@ INPUTS = {
 """For limits that no other row of the table of hostile inputs meets: a file that does."""
 
 ELSEWHERE = {limits.FILE, limits.DEPTH, limits.NODES, limits.EXPANSION, limits.BROKEN}  # test_manifests
-OF_SEVERAL_FILES = {limits.PYTHON, limits.BUILD, limits.BUILDS, limits.BUILD_OBJECTS, limits.BASES}
+OF_SEVERAL_FILES = {limits.PYTHON, limits.BUILD_STEPS, limits.BUILD, limits.BUILDS, limits.BUILD_OBJECTS, limits.BASES}
 
 
 def test_every_limit_is_met_somewhere() -> None:
@@ -95,6 +95,10 @@ def test_builds_over_a_limit(tmp_path: Path) -> None:
     configs = "".join(f"---\napiVersion: v1\nkind: ConfigMap\nmetadata: {{name: c{n}}}\n" for n in range(5_100))
     files = {"kustomization.yaml": "resources: [job.yaml, many.yaml]\n", "job.yaml": job(), "many.yaml": configs}
     assert limits.BUILD_OBJECTS.message in kustomized(tmp_path / "objects", files)
+    many = "- {target: {kind: ConfigMap, name: none}, patch: 'metadata: {name: x}'}\n" * 120
+    files = {"kustomization.yaml": f"resources: [job.yaml, many.yaml]\npatches:\n{many}", "job.yaml": job()}
+    configs = configs[: configs.index("{name: c4900}")]
+    assert limits.BUILD_STEPS.message in kustomized(tmp_path / "steps", {**files, "many.yaml": configs})
     files = {f"b{n}/kustomization.yaml": f"resources: [../b{n + 1}]\n" for n in range(60)}
     files["b60/kustomization.yaml"] = "resources: [job.yaml]\n"
     assert limits.BASES.message in kustomized(tmp_path / "bases", {**files, "b60/job.yaml": job()})

@@ -23,7 +23,7 @@ from pathlib import Path
 from random import Random
 from types import FrameType
 
-SLOW = 10
+SLOW = 4
 """Seconds of the processor after which an input counts as a hang."""
 MEMORY = 3 << 30
 INTERVAL = 10

@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from kube_gaplint.bundle.openness import OpenMapping, OpenSequence
 from kube_gaplint.facts.kustomize import FieldSpec
-from kube_gaplint.text.limits import BUILD, BUILDS
+from kube_gaplint.text.limits import BUILD, BUILD_STEPS, BUILDS
 from kube_gaplint.text.nodes import Entry, Item, Mapping, Node, Scalar, Sequence, text_at
 from kube_gaplint.text.resolve import resolve_plain
 from kube_gaplint.text.source import Place
@@ -43,15 +43,23 @@ class Budget(Struct):
     total: int = BUILDS.most
     one_build: int = BUILD.most
     left: int = BUILD.most
+    steps: int = BUILD_STEPS.most
 
     def start_build(self) -> None:
         self.left = min(self.one_build, self.total)
+        self.steps = BUILD_STEPS.most
 
     def spend(self, nodes: int) -> None:
         self.left -= nodes
         self.total -= nodes
         if self.left < 0:
             raise OverLimit((BUILDS if self.total < 0 else BUILD).message)
+
+    def look_at(self, objects: int) -> None:
+        """Take account of objects that one instruction looks at."""
+        self.steps -= objects
+        if self.steps < 0:
+            raise OverLimit(BUILD_STEPS.message)
 
 
 def copied(node: Node, budget: Budget) -> Node:
@@ -112,14 +120,13 @@ def is_null(node: Node | None) -> bool:
 
 
 def put(mapping: Mapping, key: Scalar, value: Node) -> None:
-    """Set a key. One that is there keeps its place in the order; the entry takes the key's node with the value."""
-    for entry in mapping.entries:
-        if entry.name == key.text:
-            entry.key, entry.value, entry.alias = key, value, None
-            break
+    """Set a key of a copy, which has no merge keys. One that is there keeps its place in the order; the entry takes the
+    key's node with the value."""
+    found = mapping.entry(key.text)
+    if found is None:
+        mapping.add(Entry(key, value))
     else:
-        mapping.entries.append(Entry(key, value))
-    mapping.changed()
+        found.key, found.value, found.alias = key, value, None
 
 
 def drop(mapping: Mapping, name: str) -> bool:

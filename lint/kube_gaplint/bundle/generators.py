@@ -6,7 +6,7 @@ Each value keeps its place: the literal in the kustomization, the whole file, th
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from msgspec import Struct
 
@@ -178,16 +178,14 @@ def _string(place: Place, text: str) -> Scalar:
     return Scalar(place.source, place.span, text, text, "plain")
 
 
-def absorb(resources: list[Resource], new: Resource) -> None:
-    """Take a generated object in: as a new one, or merged into or put in the place of an older one."""
-    wanted = new.id
-    matches = [old for old in resources if old.was_named(wanted)]
+def absorb(matches: Sequence[Resource], new: Resource) -> Resource | None:
+    """Make a generated object ready to be taken in: as a new one, or (merged with it) in the place of the older one
+    that comes out. `matches` are the objects that have its id, or had it."""
     place = new.node.place
     if not matches:
         if new.behavior in ("merge", "replace"):
             raise Unbuildable(f"there is no {new.kind} {new.name} to {new.behavior} into", place)
-        resources.append(new)
-        return
+        return None
     if len(matches) > 1 or new.behavior not in ("merge", "replace"):
         raise Unbuildable(f"there is a {new.kind} {new.name} already", place)
     old = matches[0]
@@ -207,7 +205,7 @@ def absorb(resources: list[Resource], new: Resource) -> None:
     new.hashed = new.hashed and old.hashed
     new.former, new.prefixes, new.suffixes = old.former, old.prefixes, old.suffixes
     new.document, new.file = old.document, old.file
-    resources[resources.index(old)] = new
+    return old
 
 
 def _merge_into(new: Mapping, old: Mapping, *path: str) -> None:

@@ -39,6 +39,8 @@ from kube_gaplint.text.nodes import Document, Entry, Mapping, Node, Scalar, Sequ
 from kube_gaplint.text.source import Place
 
 _COST_OF_INCLUDING = 100
+_COST_OF_A_PATH = 40
+"""What a path costs in objects that are looked at: the disk is asked for it."""
 
 
 class Note(Struct, frozen=True):
@@ -156,8 +158,7 @@ class Builder:
         self._resources(layer, stack)
         layer.read_configurations()
         layer.run_generators()
-        for path in layer.texts("components"):
-            self._include(path, layer, stack, component=True)
+        self._components(layer, stack)
         layer.run_transformers()
         layer.keep_variables()
 
@@ -166,6 +167,7 @@ class Builder:
             if _is_remote(path.text):
                 layer.unseen(f"the base {path.text}", path.place, "it is not local")
                 continue
+            self._budget.look_at(_COST_OF_A_PATH)
             file = layer.file.beside(path.text)
             if file is None:
                 layer.unseen(path.text, path.place, "it is outside of the repository or the given paths")
@@ -174,14 +176,20 @@ class Builder:
             if documents is not None:
                 layer.take_documents(documents, file)
             else:
-                self._include(path, layer, stack, component=False)
+                self._include(path, file, layer, stack, component=False)
 
-    def _include(self, path: Scalar, layer: _Layer, stack: tuple[str, ...], *, component: bool) -> None:
+    def _components(self, layer: _Layer, stack: tuple[str, ...]) -> None:
+        for path in layer.texts("components"):
+            if _is_remote(path.text):
+                layer.unseen(f"the base {path.text}", path.place, "it is not local")
+                continue
+            self._budget.look_at(_COST_OF_A_PATH)
+            self._include(path, layer.file.beside(path.text), layer, stack, component=True)
+
+    def _include(
+        self, path: Scalar, folder: FileId | None, layer: _Layer, stack: tuple[str, ...], *, component: bool
+    ) -> None:
         """Take in another kustomization: a component works on all that is there, a base on its own objects."""
-        if _is_remote(path.text):
-            layer.unseen(f"the base {path.text}", path.place, "it is not local")
-            return
-        folder = layer.file.beside(path.text)
         file = None if folder is None else self._files.kustomization_in(folder)
         if file is None:
             layer.unseen(path.text, path.place, "there is no such file and no kustomization in a folder of that name")
@@ -234,6 +242,7 @@ class _Accumulation:
         self.config = _Config()
         self.variables: list[_Variable] = []
         self._ids: set[Id] | None = None
+        self._by_name: dict[str, list[Resource]] | None = None
 
     def note(self, what: str, place: Place, reason: str) -> None:
         self.build.notes.append(Note(what, place, reason))
@@ -249,10 +258,26 @@ class _Accumulation:
             return
         self._ids.add(own)
         self.resources.append(resource)
+        if self._by_name is not None:
+            self._list(resource)
+
+    def named(self, wanted: Id) -> list[Resource]:
+        """The objects that have an id, or had it."""
+        if self._by_name is None:
+            self._by_name = {}
+            for resource in self.resources:
+                self._list(resource)
+        near = self._by_name.get(wanted.name, ())
+        return [resource for resource in near if not resource.deleted and wanted in resource.ids]
+
+    def _list(self, resource: Resource) -> None:
+        assert self._by_name is not None
+        for name in {resource.name, *(name for _, name, _ in resource.former)}:
+            self._by_name.setdefault(name, []).append(resource)
 
     def changed(self) -> None:
         """Names may have changed."""
-        self._ids = None
+        self._ids = self._by_name = None
 
     def merge(self, inner: _Accumulation, place: Place) -> None:
         for resource in inner.resources:
@@ -302,6 +327,11 @@ class _Layer:
         """The mappings of a list in the kustomization."""
         return [item for item in sequence(self.root, key) or () if isinstance(item, Mapping)]
 
+    def instruct(self, what: str, place: Place, action: Callable[..., object], *arguments: object) -> None:
+        """Do one step that looks at all objects."""
+        self._budget.look_at(len(self.accumulation.resources))
+        self.attempt(what, place, action, *arguments)
+
     def attempt(self, what: str, place: Place, action: Callable[..., object], *arguments: object) -> None:
         """Do one step; note it where it fails, and go on."""
         try:
@@ -343,10 +373,13 @@ class _Layer:
 
     def _generate(self, entry: Mapping, kind: str, options: Mapping | None) -> None:
         new = generate(entry, kind, options, self.document, self.file, self._content)
-        kept = self.resources
-        absorb(kept, new)
-        self.accumulation.resources[:] = kept
-        self.accumulation.changed()
+        old = absorb(self.accumulation.named(new.id), new)
+        if old is None:
+            self.accumulation.append(new, entry.place)
+        else:
+            at = self.accumulation.resources.index(old)
+            self.accumulation.resources[at] = new
+            self.accumulation.changed()
 
     def _content(self, named: Scalar, path: str) -> Content:
         file = self.file.beside(path)
@@ -360,19 +393,19 @@ class _Layer:
     def run_transformers(self) -> None:
         for entry in sequence(self.root, "patchesStrategicMerge") or ():
             if isinstance(entry, Scalar):
-                self.attempt("a patch", entry.place, self._legacy_patch, entry)
+                self.instruct("a patch", entry.place, self._legacy_patch, entry)
         for patch in self.entries("patches"):
-            self.attempt("a patch", patch.place, self._patch, patch)
+            self.instruct("a patch", patch.place, self._patch, patch)
         self._names()
         self._labels()
         for patch in self.entries("patchesJson6902"):
-            self.attempt("a patch", patch.place, self._patch, patch)
+            self.instruct("a patch", patch.place, self._patch, patch)
         for replica in self.entries("replicas"):
-            self.attempt("replicas", replica.place, self._replicas, replica)
+            self.instruct("replicas", replica.place, self._replicas, replica)
         for image in (*self.entries("images"), *self.entries("imageTags")):
-            self.attempt("images", image.place, self._image, image)
+            self.instruct("images", image.place, self._image, image)
         for entry in self.entries("replacements"):
-            self.attempt("a replacement", entry.place, self._replacement, entry)
+            self.instruct("a replacement", entry.place, self._replacement, entry)
         self.accumulation.changed()
         for item in self.texts("transformers"):
             self._plugin(item)
@@ -393,7 +426,7 @@ class _Layer:
             if not isinstance(root, Mapping) or text_at(root, "apiVersion") != "builtin" or action is None:
                 documents = None
                 break
-            self.attempt(f"a {text_at(root, 'kind')}", root.place, action, self, root)
+            self.instruct(f"a {text_at(root, 'kind')}", root.place, action, self, root)
         if not documents:
             self.changed_by_unseen("a transformer plugin", item.place)
 
@@ -490,15 +523,17 @@ class _Layer:
                 elif text_at(label, "includeVolumeClaimTemplates") == "true":
                     specs.extend(facts.CLAIM_LABELS)
                 specs.append(FieldSpec("metadata/labels", create=True))
-            transformers.add_pairs(self.resources, pairs, specs)
+            self._add_pairs(pairs, specs)
         common = mapping(self.root, "commonLabels")
         if common is not None:
-            transformers.add_pairs(self.resources, common, [*facts.COMMON_LABELS, *config.of("commonLabels")])
+            self._add_pairs(common, [*facts.COMMON_LABELS, *config.of("commonLabels")])
         annotations = mapping(self.root, "commonAnnotations")
         if annotations is not None:
-            transformers.add_pairs(
-                self.resources, annotations, [*facts.COMMON_ANNOTATIONS, *config.of("commonAnnotations")]
-            )
+            self._add_pairs(annotations, [*facts.COMMON_ANNOTATIONS, *config.of("commonAnnotations")])
+
+    def _add_pairs(self, pairs: Mapping, specs: list[FieldSpec]) -> None:
+        self._budget.look_at(len(self.accumulation.resources) * (1 + len(pairs.entries) // 10))
+        transformers.add_pairs(self.resources, pairs, specs)
 
     def _image(self, image: Mapping) -> None:
         transformers.set_image(self.resources, image, self.accumulation.config.of("images"))
@@ -566,12 +601,13 @@ class _Layer:
         for resource in [one for one in self.resources if target.selects(one)]:
             resource.remember()
             resource.node = json_patch(resource.node, operations, self._budget)
+        self.accumulation.changed()
 
     def _merge_by_name(self, patch: Mapping, options: Mapping | None = None) -> None:
         wanted = Resource(patch, self.document, self.file).id
         if wanted.kind == "CustomResourceDefinition":
             return  # those are not even read
-        found = [resource for resource in self.resources if resource.was_named(wanted)]
+        found = self.accumulation.named(wanted)
         if len(found) != 1:
             reason = (
                 "there is no object for the patch of" if not found else "there are several objects for the patch of"
@@ -586,6 +622,7 @@ class _Layer:
         free_name = text_at(options, "allowNameChange") == "true"
         if free_kind or free_name:
             resource.remember()
+            self.accumulation.changed()
         node = strategic_merge(resource.node, patch, self._budget)
         if node is None or not node.entries:
             resource.deleted = True

@@ -70,8 +70,11 @@ class Resource(Struct, eq=False):
 
     @property
     def id(self) -> Id:
-        group, slash, version = self.api_version.rpartition("/")
-        return Id(group if slash else "", version, self.kind, self.name, self.effective_namespace)
+        api_version, kind = self.api_version, self.kind
+        group, _, version = api_version.rpartition("/")
+        metadata = self.node.get("metadata")
+        name, namespace = text_at(metadata, "name") or "", text_at(metadata, "namespace") or ""
+        return Id(group, version, kind, name, effective(api_version, kind, namespace))
 
     @property
     def effective_namespace(self) -> str:
@@ -82,11 +85,6 @@ class Resource(Struct, eq=False):
         """All ids that it ever had, the present one last."""
         now = self.id
         return [*(Id(now.group, now.version, *former) for former in self.former), now]
-
-    def was_named(self, wanted: Id) -> bool:
-        """Whether it has the id, or had it."""
-        named = self.name == wanted.name or any(name == wanted.name for _, name, _ in self.former)
-        return named and wanted in self.ids
 
     @property
     def first_id(self) -> Id:
@@ -145,11 +143,14 @@ class Selector(Struct, frozen=True):
 
     def selects(self, resource: Resource) -> bool:
         """For patches: the name and the namespace match as they first were or as they are now."""
-        first, now = resource.first_id, resource.id
+        if not self._matches(self.kind, resource.kind):
+            return False
+        now = resource.id
+        first = resource.first_id if resource.former else now
         return (
-            (self._matches(self.namespace, first.namespace) or self._matches(self.namespace, now.namespace))
+            self._kind_matches(now)
             and (self._matches(self.name, first.name) or self._matches(self.name, now.name))
-            and self._kind_matches(now)
+            and (self._matches(self.namespace, first.namespace) or self._matches(self.namespace, now.namespace))
             and self.selects_metadata(resource)
         )
 

@@ -1,19 +1,23 @@
 """The command `gaplint`: picks the command, runs it, and turns whatever happens into an exit code.
 
 0 nothing at or above --fail-on · 1 findings · 2 the run itself is wrong · 3 nothing to check, with --fail-if-empty ·
-130 interrupted · 141 the reader of the report went away.
+130 interrupted · 141 the reader of the report went away · 143 terminated.
 """
 
 from __future__ import annotations
 
 import errno
 import os
+import signal
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kube_gaplint.__main__ import version
 from kube_gaplint.cli import console
 from kube_gaplint.cli.failure import Failure, Misuse
+
+if TYPE_CHECKING:
+    from types import FrameType
 
 FOUND = 1
 WRONG = 2
@@ -40,14 +44,40 @@ COMMANDS = {
 CONTEXT: dict[str, Any] = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
 
+class Terminated(KeyboardInterrupt):
+    """Somebody ended the run by a signal other than that of Ctrl-C."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__()
+        self.number = number
+
+
+def _stop_like_an_interrupt() -> None:
+    """Let the signals that end a process unwind it, so that no part of a file stays behind."""
+    def stop(number: int, _frame: FrameType | None) -> None:
+        raise Terminated(number)
+
+    for name in ("SIGTERM", "SIGHUP"):
+        number = getattr(signal, name, None)
+        if number is not None and signal.getsignal(number) is signal.SIG_DFL:
+            try:
+                signal.signal(number, stop)
+            except ValueError:  # not in the main thread: whoever started it, ends it
+                return
+
+
 def run(arguments: Sequence[str]) -> int:
     """Run a command line (without the program's name) and return its exit code. Raises nothing."""
     try:
+        _stop_like_an_interrupt()
         if os.environ.get(COMPLETION):
             from kube_gaplint.cli import completion
 
             return completion.answer(os.environ[COMPLETION])
         return _run(list(arguments))
+    except Terminated as signalled:
+        console.note("gaplint: terminated")
+        return 128 + signalled.number
     except KeyboardInterrupt:
         console.note("gaplint: interrupted")
         return INTERRUPTED

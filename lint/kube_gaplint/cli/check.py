@@ -44,7 +44,7 @@ _EXIT_CODES = """\
 1    findings (or --diff would change something)
 2    the run itself is wrong: usage, an unknown code, a missing path, a crash
 3    nothing to check, with --fail-if-empty
-130  interrupted
+130  interrupted (143: terminated)
 141  whoever read the report went away (| head)"""
 
 

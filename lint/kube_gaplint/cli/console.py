@@ -74,8 +74,8 @@ def write_out(text: str) -> None:
                     raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
                 left = left[written:]
         stream.flush()
-    except BrokenPipeError:
-        _silence()
+    except OSError:
+        _silence()  # or the interpreter tries once more at its end, and complains in its own words
         raise
 
 

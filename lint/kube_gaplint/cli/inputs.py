@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from kube_gaplint import disk
+from kube_gaplint import disk, git_patterns
 from kube_gaplint.cli import console
 from kube_gaplint.cli.app import COMMANDS
 from kube_gaplint.cli.failure import Failure, Misuse, did_you_mean
@@ -53,6 +53,10 @@ class Inputs(Struct, frozen=True, dict=True):
         from kube_gaplint.engine import Request
 
         config = self.config
+        for pattern in self.exclude if len(self.exclude) <= git_patterns.MOST else ():
+            reason = git_patterns.wrong_because(pattern)
+            if reason:
+                raise Misuse(f"--exclude: {pattern[:100]!r} is no pattern as in .gitignore: {reason}")
         exclude = [Exclusion(config.exclude, config.folder), Exclusion(self.exclude)]
         return Request(
             paths=self.paths,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
@@ -15,7 +14,7 @@ from kube_gaplint.cli.app import CONTEXT
 from kube_gaplint.cli.failure import Failure
 from kube_gaplint.cli.options import OUTPUT, color_option
 from kube_gaplint.cli.types import Grouped, GroupedCommand, Near, RuleName
-from kube_gaplint.report.escape import visible
+from kube_gaplint.report.escape import json_text, visible
 from kube_gaplint.report.layout import Palette, padded, width_of, wrapped
 
 if TYPE_CHECKING:
@@ -55,7 +54,7 @@ def command(selectors: tuple[str, ...], format_: str, color: str) -> int:
             }
             for row in rows
         ]
-        console.write_out(json.dumps(data, indent=2) + "\n")
+        console.write_out(json_text(data, indent=2))
         return 0
     console.write_out(rule_table(rows, color=console.wants_color(color, sys.stdout)))
     return 0

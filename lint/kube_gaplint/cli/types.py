@@ -156,12 +156,15 @@ class FormatAndFile(click.ParamType[OutputFile]):
         if file == "-":
             self.fail(f"'-' names no file; to standard output: --format {name.lower()}.", param, ctx)
         path = Path(file)
-        if path.is_dir():
-            self.fail(f"{visible(file)!r} is a folder; name a file in it.", param, ctx)
-        if not path.parent.is_dir():
-            self.fail(f"the folder of {visible(file)!r} does not exist.", param, ctx)
-        if _is_source(path):
-            self.fail(f"{visible(file)!r} is there and is no report; name another file.", param, ctx)
+        try:
+            if path.is_dir():
+                self.fail(f"{visible(file)!r} is a folder; name a file in it.", param, ctx)
+            if not path.parent.is_dir():
+                self.fail(f"the folder of {visible(file)!r} does not exist.", param, ctx)
+            if _is_source(path):
+                self.fail(f"{visible(file)!r} is there and is no report; name another file.", param, ctx)
+        except OSError as problem:
+            self.fail(f"{visible(file)!r} cannot be written: {problem.strerror}.", param, ctx)
         return OutputFile(name.lower(), path)
 
 

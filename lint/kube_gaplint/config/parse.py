@@ -69,13 +69,15 @@ def _bad_patterns(value: Value) -> Iterator[str]:
     patterns += [(_text(element), element.where) for element in _elements(top.get("exclude"))]
     if not patterns:
         return
-    from pathspec import GitIgnoreSpec
+    from kube_gaplint import git_patterns
 
+    if len(patterns) > git_patterns.MOST:
+        yield f"{patterns[0][1]}: there are more than {git_patterns.MOST:,} patterns"
+        return
     for pattern, where in patterns:
-        try:
-            GitIgnoreSpec.from_lines([pattern])
-        except ValueError:
-            yield f"{where}: {pattern!r} is no pattern as in .gitignore"
+        reason = git_patterns.wrong_because(pattern)
+        if reason:
+            yield f"{where}: {pattern[:100]!r} is no pattern as in .gitignore: {reason}"
 
 
 def _kind(entries: dict[str, Value]) -> UserKind:

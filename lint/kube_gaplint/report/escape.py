@@ -6,6 +6,8 @@ cursor, hide text from a reviewer or speak to the CI runner that reads the log.
 
 from __future__ import annotations
 
+import json
+
 from kube_gaplint import lazy_re
 
 # A runner that reads a log line obeys `##[command]` (GitHub, Azure: `##vso[…]`, TeamCity: `##teamcity[…]`) wherever
@@ -55,14 +57,6 @@ def guarded(line: str) -> str:
     return _COMMAND_LINE.sub(r"\1\\x3a", line) if "::" in line else line
 
 
-def json_text(data: object, *, indent: int | None = None) -> str:
-    """Data as JSON in ASCII, with a line end. A runner that reads it in a log finds no command; readers see no
-    difference."""
-    import json
-
-    return LOG_COMMAND.sub(r"#\\u0023", json.dumps(data, indent=indent, allow_nan=False)) + "\n"
-
-
 def encodable(text: str) -> str:
     """The text without lone surrogates, which no strict decoder of JSON or UTF-8 accepts; they are spelled out."""
     try:
@@ -70,6 +64,15 @@ def encodable(text: str) -> str:
     except UnicodeEncodeError:
         return "".join(_spelled(c) if "\ud800" <= c <= "\udfff" else c for c in text)
     return text
+
+
+def json_text(data: object, *, indent: int | None = None) -> str:
+    """Data as JSON in ASCII, one document with its line end. A runner that reads it in its log finds no command there.
+
+    Raises ValueError for a number that JSON does not know.
+    """
+    text = json.dumps(data, indent=indent, allow_nan=False) + "\n"
+    return LOG_COMMAND.sub(r"#\\u0023", text) if "##" in text else text
 
 
 def command_data(text: str) -> str:

@@ -62,10 +62,7 @@ PARTS = Limit(
     "it holds more than {most}: pod templates may be left",
 )
 SUPPRESSIONS = Limit(
-    "suppressions in a file",
-    2_000,
-    "comments",
-    "it holds suppressions in more than {most}: the others are not in force",
+    "suppressed codes in a file", 2_000, "codes", "it suppresses more than {most}: the others are not suppressed"
 )
 
 # Programs
@@ -114,6 +111,12 @@ BUILDS = Limit(
 )
 BUILD_OBJECTS = Limit(
     "objects of a Kustomize build", 5_000, "objects", "the build holds more than {most}: it was given up"
+)
+BUILD_STEPS = Limit(
+    "objects that the instructions of a build look at",
+    250_000,
+    "objects",
+    "the build's patches and other instructions look at more than {most}, each time counted: it was given up",
 )
 BASES = Limit(
     "kustomizations that include one another", 50, "levels", "kustomizations include one another more than {most} deep"

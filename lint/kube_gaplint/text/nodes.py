@@ -110,6 +110,12 @@ class Mapping(Node, eq=False):
         """Forget the look-up table; to be called after `entries` or `merged` were changed."""
         self._index = None
 
+    def add(self, entry: Entry) -> None:
+        """Append an entry whose key is not there yet. The look-up table stays good, so many can be added."""
+        self.entries.append(entry)
+        if self._index is not None:
+            self._index[entry.name] = entry
+
 
 class Item(Struct, eq=False):
     """One element of a sequence."""

@@ -233,6 +233,8 @@ def _reason(workload: Workload, layer: RestartLayer) -> str:
 
 def _changes(workload: Workload, layer: RestartLayer, budget: int) -> tuple[Change, ...]:
     """Only where one place is the obvious one: a JobSet's failurePolicy, the backoffLimit of a single pod."""
+    if not workload.roles:  # what a reference that leads nowhere would have given
+        return ()
     kind, role = workload.subject.kind, workload.roles[0]
     restart = role.pod.restart_policy
     open_to_policy = pod_failure_policy(role) is None and isinstance(restart, Set) and restart.value == "Never"
