@@ -183,3 +183,13 @@ def test_a_comment_at_one_role_silences_that_role_alone(tmp_path: Path) -> None:
     )
     report = lint(Request(paths=(str(path),), select=("IMG001", "GAP010")))
     assert [(f.place.start.line, f.suppressed is None) for f in report.findings] == [(12, False), (21, True)]
+
+
+def test_what_is_wrong_with_a_file_means_the_same_on_another_line() -> None:
+    def fingerprints(text: str) -> list[str]:
+        report = lint(Request(paths=("-",), stdin=text.encode()))
+        assert all("line" in finding.message for finding in report.findings)
+        return [finding.fingerprint for finding in report.findings]
+
+    twice = "kind: Job\nkind: Job\na:\n  b: 1\n c: 2\n"
+    assert fingerprints(twice) == fingerprints("# a comment\n\n" + twice)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from kube_gaplint import progress, registry
+from kube_gaplint import lazy_re, progress, registry
 from kube_gaplint.findings import Change, FileError, Finding, Fix, Gap, Related, Report, Severity, Summary
 from kube_gaplint.meta import META_RULES
 from kube_gaplint.model.profile import Profile
@@ -330,20 +330,25 @@ class _Found(Struct, frozen=True):
     detail: str
 
 
+_LINE_NUMBER = lazy_re.compile(r"\bline \d+")
+"""What a message says of another line moves with the lines above it, and is no part of what a finding means."""
+
+
 def _problems(problems: Iterable[Problem], codes: frozenset[str]) -> Iterator[_Found]:
     for problem in problems:
         code, severity, consequence, remedy = _PROBLEMS[problem.kind]
         if code in codes:
+            detail = _LINE_NUMBER.sub("line", problem.message)
             gap = Gap(
                 Origin(problem.place),
                 problem.message,
                 consequence,
-                detail=problem.message,
+                detail=detail,
                 severity=severity,
                 fix=Fix(remedy),
             )
             subject = Subject(kind="file", name="")
-            yield _Found(_finding(META_RULES[code], gap, subject, problem.place), problem.place, problem.message)
+            yield _Found(_finding(META_RULES[code], gap, subject, problem.place), problem.place, detail)
 
 
 def _unresolved(missed: Iterable[Unresolved], codes: frozenset[str]) -> Iterator[_Found]:
