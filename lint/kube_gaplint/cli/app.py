@@ -54,6 +54,7 @@ class Terminated(KeyboardInterrupt):
 
 def _stop_like_an_interrupt() -> None:
     """Let the signals that end a process unwind it, so that no part of a file stays behind."""
+
     def stop(number: int, _frame: FrameType | None) -> None:
         raise Terminated(number)
 
