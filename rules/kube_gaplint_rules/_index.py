@@ -883,7 +883,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str], ...] = (
         "Batch",
         "kube_gaplint_rules.slurm.time_limit_without_signal",
         "core",
-        "The time limit kills the training without warning, and all work since the last save is lost.",
+        "The time limit kills a job of many GPUs without warning, and all work since the last save is lost.",
     ),
     (
         "SLURM004",

@@ -135,6 +135,22 @@ class Timeout(Struct, frozen=True):
     note: str = ""
     how: str = ""
     """How a user sets it, as written on the command line, in the configuration or in Python."""
+    forks: tuple[TimeoutFork, ...] = ()
+    """Forks that set it by another option."""
+
+
+class TimeoutFork(Struct, frozen=True):
+    """A fork that hands another option to the process group, told by its text: it reads `reads` and never `instead_of`.
+
+    It may go on declaring the option of the original, which then does nothing.
+    """
+
+    reads: str
+    instead_of: str
+    amounts: tuple[Amount, ...]
+    seconds: float
+    note: str
+    how: str
 
 
 class ConfigSource(Struct, frozen=True):
@@ -220,6 +236,8 @@ class FrameworkFacts(Struct, frozen=True, eq=False):
     in_memory: tuple[Switch, ...] = ()
     signal_save: Switch | None = None
     exit_after: tuple[Amount, ...] = ()
+    exit_by: str = ""
+    """The option of the command line that makes it save and end itself after a number of `{minutes}`."""
     samples_per_step: tuple[str, ...] = ()
     samples_vary: tuple[str, ...] = ()
     """Options that change the batch size during the run: samples and steps then do not compare."""
@@ -329,6 +347,16 @@ _MEGATRON = FrameworkFacts(
         600.0,
         "--distributed-timeout-minutes 10",
         "--distributed-timeout-minutes",
+        forks=(
+            TimeoutFork(
+                "args.distributed_timeout)",
+                "args.distributed_timeout_minutes",
+                (Amount(("distributed-timeout",), "seconds"),),
+                600.0,
+                "--distributed-timeout 600",
+                "--distributed-timeout, in seconds",
+            ),
+        ),
     ),
     asynchronous=Switch(("async-save",)),
     in_memory=(
@@ -337,6 +365,7 @@ _MEGATRON = FrameworkFacts(
     ),
     signal_save=Switch(("exit-signal-handler",), note="SIGTERM ends the run without a checkpoint"),
     exit_after=(Amount(("exit-duration-in-mins",), "minutes"),),
+    exit_by="--exit-duration-in-mins {minutes}",
     samples_per_step=("global-batch-size",),
     samples_vary=("rampup-batch-size",),
     old_releases=("checkpoint-activations", "checkpoint-num-layers"),

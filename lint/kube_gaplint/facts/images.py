@@ -444,6 +444,7 @@ REPOSITORIES: tuple[Repository, ...] = (
         _no_torch,
         "the images' own pages",
     ),
+    _repository(r"[\w.-]+/tensorpack[\w-]*", "the image", _no_torch, "https://github.com/tensorpack/tensorpack"),
     _repository(r"pytorch/pytorch", "pytorch/pytorch", _tag_is_torch, "https://hub.docker.com/r/pytorch/pytorch/tags"),
 )  # fmt: skip
 

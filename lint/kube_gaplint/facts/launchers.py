@@ -364,5 +364,11 @@ HELPER_SCRIPTS = (
 )  # fmt: skip
 """Base names of Python scripts that run beside a training: they are taken for it only where nothing else is there."""
 
+CHORES = (
+    "pack_*", "prepare_*", "preprocess_*", "convert_*", "tokenize_*", "merge_*", "export_*", "download_*", "build_*",
+    "filter_*", "generate_*", "analyze_*", "plot_*", "upload_*",
+)  # fmt: skip
+"""Base names that begin with a chore: what it is done for (`pack_sft_dataset.py`) may be named behind it."""
+
 TRAINING_SCRIPTS = ("*train*", "*finetun*", "*fine_tun*", "*fine-tun*", "*sft*", "*dpo*", "*ppo*", "*grpo*")
 """Base names that speak of training; they outweigh a helper's pattern (`prepare_and_train.py`)."""

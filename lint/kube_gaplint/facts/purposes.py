@@ -204,7 +204,7 @@ LAUNCHERS: tuple[Program, ...] = (
 WORDS: tuple[tuple[Meaning, frozenset[str]], ...] = (
     ("benchmark", frozenset({"bench", "benchmark", "benchmarks", "benchmarking", "perf", "allreduce", "nccl", "burn"})),
     ("training", frozenset({"train", "trainer", "training", "pretrain", "pretraining", "finetune", "finetuning"})),
-    ("evaluation", frozenset({"eval", "evals", "evaluate", "evaluation", "evaluator"})),
+    ("evaluation", frozenset({"eval", "evals", "evaluate", "evaluation", "evaluator", "scoring"})),
     ("inference", frozenset({"serve", "server", "serving", "infer", "inference", "predict", "generate", "generation"})),
     (
         "training",
@@ -299,6 +299,19 @@ USES_A_MODEL = TRAINS_NOTHING | {
 
 # Calls in a visible program that train: gradients, optimiser steps, a trainer's fit.
 TRAINING_CALLS = (".backward(", "optimizer.step(", ".fit(", ".train(", "value_and_grad", "Trainer(", "train_step(")
+
+# What stands in the text of nearly every program that trains, and in no text of one that only applies a model. Packages
+# that train by one call of their own are named too.
+SIGNS_OF_TRAINING = (
+    "backward", "optim", "loss", "train_step", "value_and_grad", "Trainer", ".fit(", ".train(", "learning_rate",
+    "epoch", "finetune", "pretrain(", "lightning", "composer", "megatron", "verl", "openrlhf", "axolotl", "trl",
+)  # fmt: skip
+
+# What stands in the text of a program that applies a finished model, or works on data.
+SIGNS_OF_USE = (
+    "no_grad(", "inference_mode(", ".eval()", ".generate(", "from vllm", "import vllm", "distilabel", "pipeline(",
+    "push_to_hub(", "save_to_disk(", "to_parquet(",
+)  # fmt: skip
 
 # Commands that fetch, build or manage: names of programs in their arguments are not run. Some run one by a sub-command.
 CARRIERS = frozenset({
@@ -423,6 +436,10 @@ def program(name: str, following: str = "") -> tuple[Meaning, bool] | None:
     return None
 
 
+# Names of modules that tell nothing: the package in front of them does.
+_PLAIN_MODULES = frozenset({"main", "__main__", "cli", "run", "app", "launch", "start", "entry", "entrypoint", "core"})
+
+
 @lru_cache(maxsize=4096)
 def processes_data(name: str) -> bool:
     """Whether a script's name says that it prepares, converts or looks at something, and nothing of training."""
@@ -433,6 +450,9 @@ def processes_data(name: str) -> bool:
 @lru_cache(maxsize=4096)
 def script(name: str) -> Meaning | None:
     """What the words in a script's or module's name show: `pretrain_gpt.py`, `pkg.train`, `run-eval.sh`."""
+    if not name.endswith((".py", ".sh")):
+        module = name.rpartition(".")[2]
+        name = name if module in _PLAIN_MODULES else module
     words = words_of(name)
     if CHORES.intersection(words):
         return None

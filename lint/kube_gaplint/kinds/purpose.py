@@ -55,6 +55,8 @@ def classify(workload: Workload) -> Classified:
         best = None
     if best is not None and best.meaning == "processing" and not _only_processes(roles):
         best = None
+    if workload.batch is not None and workload.batch.on_processors:
+        return Classified("cpu", "its partition has no accelerators by its name")
     accelerated = _accelerated(workload)
     if accelerated is False and not _on_gpu_anyway(roles):
         return Classified("cpu", "no accelerator is asked for")
@@ -214,7 +216,18 @@ def _trial(process: TrainingProcess) -> _Hint | None:
     if any(globs(name.lower(), pattern) for pattern in purposes.TRIAL_SCRIPTS):
         measures = purposes.script(name) == "benchmark"
         return _Hint("benchmark" if measures else "smoke", f"it runs {name}", 4)
-    return _visibly_no_training(process, name)
+    seen = _visibly_no_training(process, name)
+    if seen is None and _only_applies(process):
+        return _Hint("inference", f"the text of {name} uses a model and trains nothing", 4)
+    return seen
+
+
+def _only_applies(process: TrainingProcess) -> bool:
+    """Whether all of a program's text is seen, and what it does is not training."""
+    if process.framework is not None or any(kind in DISTRIBUTED for kind in process.layers()):
+        return False
+    text = process.text
+    return text.mentions(*purposes.SIGNS_OF_TRAINING) is False and text.mentions(*purposes.SIGNS_OF_USE) is True
 
 
 _OFF = frozenset({"", "0", "false", "no", "off", "none", "never"})
@@ -458,6 +471,8 @@ _NAME_WORDS: tuple[tuple[Meaning, frozenset[str]], ...] = (
 
 def _by_name(workload: Workload) -> _Hint | None:
     words = purposes.words_of(workload.subject.name)
+    if purposes.CHORES.intersection(words) and not {"train", "training"}.intersection(words):
+        return None
     for meaning, marks in _NAME_WORDS:
         if marks.intersection(words):
             return _Hint(meaning, f"its name {workload.subject.name}", 0)

@@ -27,8 +27,9 @@ from kube_gaplint.facts.frameworks import (
     PathOf,
     Resume,
     Switch,
+    Timeout,
 )
-from kube_gaplint.facts.launchers import HELPER_SCRIPTS, TRAINING_SCRIPTS
+from kube_gaplint.facts.launchers import CHORES, HELPER_SCRIPTS, TRAINING_SCRIPTS
 from kube_gaplint.launch.amounts import is_off, quantity, unit_of_name
 from kube_gaplint.launch.config_files import Config, ExpandedText, read_config
 from kube_gaplint.launch.launchers import Peeled
@@ -36,6 +37,7 @@ from kube_gaplint.launch.launchers.base import Files, matches, no_files
 from kube_gaplint.launch.lookup import Lookup, ScriptFacts
 from kube_gaplint.launch.options import NO_SPEC, parse_options
 from kube_gaplint.model.environment import Environment, Layered, differing
+from kube_gaplint.model.program_text import ProgramText
 from kube_gaplint.model.setting import Absent, Origin, Set, Setting, Unknown, mapped
 from kube_gaplint.model.training import SAVES_ONCE, Framework, Options, Quantity, Release, TrainingSettings
 
@@ -59,15 +61,17 @@ def understand(
     files: Files = no_files,
     script: ScriptFacts | None = None,
     torch: Setting[Release] | None = None,
+    text: ProgramText | None = None,
 ) -> Understood:
     """The framework of a program and its settings.
 
-    `files` gives configuration files by path, `script` what the program's own text says where that is visible.
+    `files` gives configuration files by path, `script` what the program's own text says where that is visible, `text`
+    that text with the modules of its repository.
     """
     home = Origin(peeled.command.place)
     options = parse_options(peeled.words, home, NO_SPEC)
     found = recognise(peeled, options, script, read_configs(options, _ANY_CONFIG, files))
-    facts = found[0] if found is not None else None
+    facts = _as_forked(found[0], text) if found is not None else None
     if facts is not None and facts.flags:
         spec = NO_SPEC.with_names(facts.flags.split(), _valued_names(facts))
         options = parse_options(peeled.words, home, spec)
@@ -82,13 +86,30 @@ def understand(
         unseen=_unseen(peeled, facts, options, configs, script),
     )
     framework = None
-    if found is not None:
-        row = found[0]
+    if found is not None and facts is not None:
+        row = facts
         framework = Framework(
-            row.name, row.title, found[1], row.timeout.how, row.least_torch, row.guards, row.keep, row.resume_by
+            row.name,
+            row.title,
+            found[1],
+            timeout_option=row.timeout.how,
+            least_torch=row.least_torch,
+            guards=row.guards,
+            keep_option=row.keep,
+            exit_option=row.exit_by,
+            can_leave=not row.visible or row.signal_save is not None or bool(row.exit_after),
+            resume_option=row.resume_by,
         )
     settings = _Reader(look, facts, peeled, torch or Unknown("the torch release is not known")).read()
     return Understood(framework, facts, options, configs, settings)
+
+
+def _as_forked(facts: FrameworkFacts, text: ProgramText | None) -> FrameworkFacts:
+    """The row of a framework, with the timeout of a fork where the visible text is that of one."""
+    for fork in facts.timeout.forks if text is not None else ():
+        if text is not None and text.mentions(fork.reads) and not text.mentions(fork.instead_of):
+            return replace(facts, timeout=Timeout(fork.amounts, fork.seconds, fork.note, fork.how))
+    return facts
 
 
 def opaque_settings(reason: str, origin: Origin) -> TrainingSettings:
@@ -141,6 +162,8 @@ def recognise(
 def is_helper(name: str) -> bool:
     """Whether a script by its name prepares, converts or evaluates: with a framework's options, but no training."""
     lowered = name.lower()
+    if matches(lowered, CHORES) and "train" not in lowered and "tune" not in lowered:
+        return True
     return matches(lowered, HELPER_SCRIPTS) and not matches(lowered, TRAINING_SCRIPTS)
 
 
@@ -393,6 +416,7 @@ class _Reader:
             else look.missing(()),
             exit_after=self._exit_after(),
             samples_per_step=self._samples(),
+            stop_signals=look.script.stop_signals if look.script is not None else frozenset(),
             extra=self._extra(),
         )
 

@@ -44,6 +44,8 @@ class ScriptFacts(Struct, frozen=True):
     """Whether it loads a checkpoint."""
     handles_stop: Setting[bool] | None = None
     """Whether it handles SIGTERM or SIGUSR1."""
+    stop_signals: frozenset[str] = frozenset()
+    """Those that it handles."""
     open_because: str = ""
     """Why it may do more than is seen: it imports the user's own modules."""
 

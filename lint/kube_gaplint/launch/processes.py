@@ -5,7 +5,7 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Callable
 
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from kube_gaplint.facts import programs
@@ -25,6 +25,7 @@ from kube_gaplint.launch.versions import releases
 from kube_gaplint.model.command import Command, ShellInFront
 from kube_gaplint.model.environment import Environment
 from kube_gaplint.model.profile import Profile
+from kube_gaplint.model.program_text import ProgramText, TextSource
 from kube_gaplint.model.setting import Absent, Origin, Set, Setting, Unknown
 from kube_gaplint.model.training import Options, Release, TrainingProcess
 from kube_gaplint.model.workload import Container, Role, Workload
@@ -59,6 +60,7 @@ class _Candidate(Struct, frozen=True):
     environment: Environment
     understood: Understood | None
     reads: frozenset[str] = frozenset()
+    text: ProgramText = field(default_factory=ProgramText)
 
 
 class _Choice:
@@ -170,6 +172,7 @@ class _Reader:
             if peeled.form == "inline" and (script is None or not _trains(script)):
                 continue
             understood = None
+            text = self._whole_text(peeled)
             if not peeled.opaque_because or peeled.words:
                 image = peeled.image
                 understood = understand(
@@ -177,8 +180,9 @@ class _Reader:
                     files=self._relative(peeled.command),
                     script=script,
                     torch=self._torch_of(image),
+                    text=text,
                 )
-            out.append(_Candidate(peeled, _rank(peeled, understood), script, environment, understood, reads))
+            out.append(_Candidate(peeled, _rank(peeled, understood), script, environment, understood, reads, text))
         return out
 
     def _script(self, peeled: Peeled) -> tuple[ScriptFacts | None, Environment, frozenset[str]]:
@@ -243,8 +247,17 @@ class _Reader:
             status_lost=lost_status(peeled.command),
             shell_in_front=self._shell_in_front(peeled.command),
             end_status=end_status(peeled.command),
+            text=candidate.text,
             origin=Origin(peeled.command.place),
         )
+
+    def _whole_text(self, peeled: Peeled) -> ProgramText:
+        def find() -> TextSource:
+            from kube_gaplint.launch.own_modules import OwnModules
+
+            return OwnModules(peeled, self._relative(peeled.command), beside_all=self.workload.batch is not None)
+
+        return ProgramText(find)
 
     def _opaque(self, reason: str, candidate: _Candidate | None) -> TrainingProcess:
         """A process of which nothing is known but that it is there."""

@@ -52,6 +52,7 @@ def script_facts(python: PythonFacts) -> ScriptFacts:
         saves_once=python.saves_once,
         loads=bool(python.loads),
         handles_stop=handles,
+        stop_signals=frozenset(found.signal for found in stops),
         open_because=open_because,
     )
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct, field
 
 from kube_gaplint import lazy_re
+from kube_gaplint.facts.purposes import words_of
 from kube_gaplint.model.command import Command, Script
 from kube_gaplint.model.setting import Absent, Origin, Set, Setting, Unknown
 from kube_gaplint.model.subject import Subject
@@ -28,6 +29,15 @@ def name_holds(pattern: str, letters: str) -> bool:
     A backslash in the name switches all of them off (sbatch(1), FILENAME PATTERN).
     """
     return "\\" not in pattern and any(found in letters for found in _SYMBOL.findall(pattern))
+
+
+_PROCESSORS = frozenset({"cpu", "cpus", "cpuonly", "cpunode", "cpunodes"})
+
+
+def is_of_processors(partition: Setting[str]) -> bool:
+    """Whether a partition says by its name that its nodes have no accelerators."""
+    words = set(words_of(partition.value)) if isinstance(partition, Set) else set()
+    return bool(words & _PROCESSORS) and not words & {"gpu", "gpus"}
 
 
 class Directive(Struct, frozen=True):
@@ -173,6 +183,12 @@ class Batch(Struct, eq=False):
     def training_steps(self) -> list[Step]:
         """The steps that start the training, those on a single node left out."""
         return [step for step in self.steps if step.trains and step.on_several_nodes]
+
+    @property
+    def on_processors(self) -> bool:
+        """Its nodes have no accelerators: the partition says so, and none are asked for."""
+        count = None if self.workload is None else self.workload.accelerators_per_node
+        return isinstance(count, Absent) and is_of_processors(self.get("partition"))
 
     @property
     def elastic(self) -> bool:

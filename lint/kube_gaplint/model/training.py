@@ -19,6 +19,7 @@ from kube_gaplint.facts.nvlink import has_nvlink
 from kube_gaplint.model.command import Command, EndStatus, LostStatus, ShellInFront, Word
 from kube_gaplint.model.environment import Environment
 from kube_gaplint.model.pod import affinity
+from kube_gaplint.model.program_text import ProgramText
 from kube_gaplint.model.setting import Absent, Origin, Set, Setting, Unknown
 from kube_gaplint.model.subject import Subject
 
@@ -170,6 +171,10 @@ class Framework(Struct, frozen=True):
     """It switches NCCL's asynchronous error handling on by itself."""
     keep_option: str = ""
     """The option that bounds how many checkpoints are kept; empty where it has none on the command line."""
+    exit_option: str = ""
+    """The option by which it saves and ends itself after a number of `{minutes}`; empty where it has none."""
+    can_leave: bool = True
+    """It can be made to save before a time limit: by an option, at a signal, or by code of the user's own."""
     resume_option: tuple[str, str] = ("", "")
     """The option and its value that make a restart go on; an empty value is the save path."""
 
@@ -210,6 +215,8 @@ class TrainingSettings(Struct, eq=False):
     """Seconds after which the program saves and exits by itself."""
     samples_per_step: Setting[float]
     """Global batch size in samples, to bring `samples` and `steps` together."""
+    stop_signals: frozenset[str] = frozenset()
+    """Signals to stop (SIGTERM, SIGUSR1 …) that the visible script handles."""
     extra: Mapping[str, Setting[str]] = field(default_factory=dict)
     """Other options that rules ask for by canonical key (tensor-parallel, data-workers, …); see facts.frameworks."""
 
@@ -254,6 +261,8 @@ class TrainingProcess(Struct, eq=False):
     shell's place or a trap tells it, and where that is not known."""
     end_status: EndStatus | None = None
     """With which status its container ends when it fails; None where that status is lost, or where it is not known."""
+    text: ProgramText = field(default_factory=ProgramText)
+    """What is visible of the program's own text."""
 
     @property
     def subject(self) -> Subject:

@@ -1,10 +1,10 @@
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from kube_gaplint.findings import AddLine, Fix, Gap, Severity
 from kube_gaplint.model.pace import Pace, is_smoke
-from kube_gaplint.model.scale import duration, idle_cost, size
+from kube_gaplint.model.scale import duration, gpu_count, idle_cost, size
 from kube_gaplint.model.setting import Absent, Origin, Set
 from kube_gaplint.model.slurm import Batch
 from kube_gaplint.model.training import TrainingProcess
@@ -15,12 +15,24 @@ EXIT_OPTIONS = (
     "max-train-seconds", "max-walltime", "walltime", "time-limit", "timelimit", "stop-after", "job-time", "max-hours",
 )  # fmt: skip
 """Names that programs of no known framework give to such an option."""
+WATCHES = (
+    "SLURM_JOB_END_TIME", "max_time", "time_limit", "timelimit", "walltime", "wall_time", "max_run",
+    "max_hours", "max_minutes", "max_seconds", "max_train_", "max_duration", "exit_duration", "stop_after", "deadline",
+    "time_budget", "lightning", "composer", "submitit",
+)  # fmt: skip
+"""What a program mentions that may save and leave in time, whatever options it is given."""
+DIRECT = frozenset({"srun", "mpirun", "python"})
+"""Launchers that leave signals to the program, or hand them on."""
 SMALL_LOSS = 600.0
 """Seconds between saves up to which the end of the time limit costs little."""
 SLOWEST_STEP = 60.0
 """Seconds of a step: few runs have slower ones."""
 SHORT_JOB = 3600.0
 """Seconds of time limit up to which the whole job is a small loss."""
+FEW_GPUS = 4
+"""GPUs up to which hours of work are a small loss."""
+LEAD = 600.0
+"""Seconds before the limit at which a program should begin to save."""
 
 
 @rule(
@@ -32,12 +44,15 @@ SHORT_JOB = 3600.0
     sources=("slurm-sbatch",),
 )
 def check(batch: Batch, context: Context) -> Iterator[Gap]:
-    """The time limit kills the training without warning, and all work since the last save is lost.
+    """The time limit kills a job of many GPUs without warning, and all work since the last save is lost.
 
     ## What it flags
     A training job with `--time` but neither `--signal` nor an option by which the program itself saves and leaves in
-    time (Megatron's `--exit-duration-in-mins`, NeMo's `max_time_per_run`, Lightning's `max_time`). Info where the limit
-    is an hour or less. Quiet where the program saves every 10 minutes or more often.
+    time (Megatron's `--exit-duration-in-mins`, NeMo's `max_time_per_run`, Lightning's `max_time`). A program whose
+    options are not all seen is judged where its text stands in the repository and mentions no limit of time.
+    Info where the limit is an hour or less, and for jobs of up to 4 GPUs. Quiet where the program saves every 10
+    minutes or more often, and where nothing is known of it. Info also where the framework has no means of its own to
+    save at a signal or a time (verl).
 
     ## Why it hurts
     At the limit Slurm sends SIGTERM to the steps, and SIGKILL after `KillWait`, 30 seconds by default: too short for a
@@ -62,13 +77,20 @@ def check(batch: Batch, context: Context) -> Iterator[Gap]:
     #SBATCH --signal=USR1@600
     srun python -u train.py
     ```
+    `train.py` saves at SIGUSR1. A program that the batch shell starts without srun gets the signal from a trap alone:
+    ```bash
+    #SBATCH --signal=B:USR1@600
+    python -u train.py & pid=$!
+    trap 'kill -USR1 $pid; wait $pid' USR1
+    wait $pid
+    ```
 
     ## When to keep it
     The run is sure to end before its limit.
 
     ## Fix safety
-    Unsafe: a program without a handler for the signal is ended by it, and with `B:` the signal reaches the batch shell
-    alone, which must pass it on. Where the program is seen to have none, nothing is edited.
+    Unsafe: a program without a handler for the signal is ended by it. gaplint writes the line only for programs that
+    srun starts and that are seen to handle SIGUSR1. torchrun and its like hand no SIGUSR1 on.
 
     ## References
     - https://slurm.schedmd.com/sbatch.html#OPT_signal
@@ -81,34 +103,57 @@ def check(batch: Batch, context: Context) -> Iterator[Gap]:
     if not isinstance(seconds, Set) or not isinstance(batch.get("signal"), Absent):
         return
     processes = batch.workload.processes
-    if is_smoke(batch.workload, context.profile) or all(
-        _ends_before(process, context, seconds.value) for process in processes
-    ):
+    if not processes or is_smoke(batch.workload, context.profile):
+        return
+    if all(_ends_before(process, context, seconds.value) for process in processes):
         return
     if any(_leaves_in_time(process) or _loses_little(process, context) for process in processes):
         return
-    hour = idle_cost(batch.workload, 3600.0)
+    hour, gpus = idle_cost(batch.workload, 3600.0), gpu_count(batch.workload)
+    small = seconds.value <= SHORT_JOB or (gpus is not None and gpus <= FEW_GPUS)
+    helpless = all(_is_helpless(process) for process in processes)
     yield Gap(
         Origin(limit.place),
         f"the job is killed after {duration(seconds.value)}: no --signal tells the program to save before that",
         f"all work of {size(batch.workload)} since the last save is lost" + (f": {hour} for each hour" if hour else ""),
         detail="time",
-        severity=Severity.INFO if seconds.value <= SHORT_JOB else Severity.WARNING,
-        fix=_fix(batch, processes),
+        severity=Severity.INFO if small or helpless else Severity.WARNING,
+        fix=_fix(batch, processes, seconds.value),
     )
 
 
-def _fix(batch: Batch, processes: Iterable[TrainingProcess]) -> Fix:
-    """A signal helps only a program that saves on it; one that is seen to have no handler would end earlier."""
-    ask = "#SBATCH --signal=USR1@600"
-    handles = [process.settings.signal_save for process in processes]
-    if any(isinstance(one, Set) and not one.value for one in handles):
-        return Fix(f"let the program save and leave on a signal, and ask for it ten minutes before the end: {ask}")
-    surely = bool(handles) and all(isinstance(one, Set) for one in handles)
+def _fix(batch: Batch, processes: list[TrainingProcess], limit: float) -> Fix:
+    """An option of the framework's own first; else the signal, by the way on which it reaches the program."""
+    options = {process.framework.exit_option for process in processes if process.framework is not None}
+    option = options.pop() if len(options) == 1 else ""
+    if option and limit > 2 * LEAD:
+        given = option.format(minutes=int((limit - LEAD) // 60))
+        return Fix(f"let the program save and leave ten minutes before: {given}")
+    launchers = {kind for process in processes for kind in process.layers()}
+    if launchers - DIRECT:
+        return Fix(
+            "let the program save and leave ten minutes before, by the clock (SLURM_JOB_END_TIME): the signal of "
+            "--signal would end its launcher, which hands it on to nobody"
+        )
+    if "srun" not in launchers:
+        return Fix(
+            "let the program save ten minutes before, by the clock (SLURM_JOB_END_TIME) or at SIGUSR1: "
+            "#SBATCH --signal=B:USR1@600 and a trap that passes it on, because srun does not start the program"
+        )
+    line = "#SBATCH --signal=USR1@600"
+    if all("SIGUSR1" in process.settings.stop_signals for process in processes):
+        add = AddLine(Origin(batch.header), line, "header")
+        return Fix(f"ask for the signal ten minutes before the end: {line}", (add,))
     return Fix(
-        f"ask for a signal ten minutes before the end{'' if surely else ', and save on it'}: {ask}",
-        (AddLine(Origin(batch.header), ask, "header"),),
+        f"let the program save ten minutes before, at SIGUSR1 ({line}) or by the clock (SLURM_JOB_END_TIME); without "
+        "a handler the signal ends it"
     )
+
+
+def _is_helpless(process: TrainingProcess) -> bool:
+    """Its framework has no means to leave in time, and is not the repository's own code."""
+    fixed = process.framework is not None and not process.framework.can_leave
+    return fixed and next(process.text.texts, None) is None
 
 
 def _ends_before(process: TrainingProcess, context: Context, limit: float) -> bool:
@@ -119,11 +164,18 @@ def _ends_before(process: TrainingProcess, context: Context, limit: float) -> bo
 
 def _leaves_in_time(process: TrainingProcess) -> bool:
     """It surely or possibly ends by itself: an option says so, or options are not seen, or `timeout` ends it."""
-    if "timeout" in process.command.wrappers or process.options.open_because:
+    if "timeout" in process.command.wrappers:
+        return True
+    leaves = process.settings.exit_after
+    if isinstance(leaves, Set) or process.options.find(*EXIT_OPTIONS) is not None:
+        return True
+    if process.text.mentions(*WATCHES) is False:
+        return False
+    if process.options.open_because or not process.program:
         return True
     if process.framework is not None:
-        return not isinstance(process.settings.exit_after, Absent)
-    return process.options.find(*EXIT_OPTIONS) is not None
+        return not isinstance(leaves, Absent)
+    return process.text.mentions(*WATCHES) is True
 
 
 def _loses_little(process: TrainingProcess, context: Context) -> bool:

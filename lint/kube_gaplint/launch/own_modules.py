@@ -1,0 +1,155 @@
+"""A program's script and the modules of its own repository that it imports, directly or through one another.
+
+Only lines of imports are read here, so that hundreds of modules cost little. A module is looked for beside the script
+that starts the program, in the working directory, and in `src/`.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+import sys
+from collections.abc import Iterator
+from functools import lru_cache
+
+from kube_gaplint import lazy_re
+from kube_gaplint.launch.launchers import Peeled
+from kube_gaplint.launch.launchers.base import Files
+from kube_gaplint.model.setting import Set
+from kube_gaplint.text.source import PlacedText
+
+MOST_MODULES = 200
+MOST_TEXT = 4_000_000
+"""Characters in all; a program with more of either is not seen as a whole."""
+
+_IMPORT = lazy_re.compile(
+    r"^[ \t]*(?:from[ \t]+(?P<module>[.\w]+)[ \t]+import[ \t]*(?P<names>\([^()]{0,5000}\)|[^\n#;]{0,500})"
+    r"|import[ \t]+(?P<plain>[^\n#;]{1,500}))"
+    r"|\b(?:import_module|__import__)\([ \t]*[\"'](?P<named>[\w.]+)",
+    re.MULTILINE,
+)
+_DYNAMIC = lazy_re.compile(
+    r"\b(?:import_module|__import__)\([ \t]*(?![ \t\"'])|\b(?:instantiate|get_class|get_method|get_object)\("
+    r"|\brunpy\b|\bsys\.executable\b"
+    r"|(?:\bsubprocess\.\w+|\bos\.(?:system|exec\w+|spawn\w+))\("
+    r"[^()]{0,200}(?:python|torchrun|accelerate|deepspeed|\.py\b)"
+)
+"""What loads a module by a name that is made at run time, or starts another program."""
+_NAME = lazy_re.compile(r"(?:^|,)[ \t\r\n(]*([\w.]+)")
+
+
+class OwnModules:
+    """The texts of a program, each read once. `open_because` says, after all of them, why they are not the whole.
+
+    `beside_all`: the script stands where the rest of its repository does, so that what is not found there is a package
+    of somebody else's.
+    """
+
+    def __init__(self, peeled: Peeled, files: Files, *, beside_all: bool) -> None:
+        self.peeled = peeled
+        self.files = files
+        self.beside_all = beside_all
+        self.roots: tuple[str, ...] = ()
+        self.open_because = ""
+        self._seen: set[str] = set()
+        self._strangers: set[str] = set()
+
+    def texts(self) -> Iterator[str]:
+        path, text = _start(self.peeled, self.files)
+        if text is None:
+            self.open_because = f"the text of {self.peeled.name or 'the program'} is not visible"
+            return
+        self.roots = tuple(dict.fromkeys((posixpath.dirname(path), "", "src")))
+        self._seen.add(posixpath.normpath(path))
+        waiting = [(path, text.text)]
+        size = 0
+        for count in range(MOST_MODULES + 1):
+            if not waiting:
+                return
+            here, content = waiting.pop(0)
+            size += len(content)
+            if count == MOST_MODULES or size > MOST_TEXT:
+                break
+            if not self.open_because and _DYNAMIC.search(content):
+                self.open_because = f"{here or 'it'} loads modules by name or starts other programs"
+            yield content
+            for module, names in _imports(content):
+                waiting.extend(self._modules(here, module, names))
+        self.open_because = "it has more modules than are read"
+
+    def _modules(self, here: str, module: str, names: tuple[str, ...]) -> Iterator[tuple[str, str]]:
+        top = module.partition(".")[0]
+        if top and (top in sys.stdlib_module_names or not self._strangers.isdisjoint((top, module))):
+            return
+        base, roots = module.replace(".", "/"), self.roots
+        if not top:
+            level = len(module) - len(module.lstrip("."))
+            folder = posixpath.dirname(here)
+            for _ in range(level - 1):
+                folder = posixpath.dirname(folder)
+            base, roots = module[level:].replace(".", "/"), (folder,)
+        found = False
+        for root in roots:
+            start = posixpath.join(root, base) if base else root
+            beside = [posixpath.join(start, name) for name in names]
+            for stem in (start, *beside):
+                for path in (f"{stem}.py", f"{stem}/__init__.py") if stem else ():
+                    known = posixpath.normpath(path) in self._seen
+                    text = None if known else self.files(path)
+                    found = found or known or text is not None
+                    if text is not None:
+                        self._seen.add(posixpath.normpath(path))
+                        yield path, text.text
+            if found:
+                return
+        if top:
+            self._strangers.add(top if _is_package(top) else module)
+        if not self.open_because and not (top and self.beside_all) and not _is_package(top):
+            self.open_because = f"it imports {module}, which is not visible"
+
+
+def _start(peeled: Peeled, files: Files) -> tuple[str, PlacedText | None]:
+    if peeled.form == "inline":
+        return "", peeled.command.stdin.text if peeled.command.stdin is not None else None
+    if peeled.form == "script":
+        return _script(peeled, files)
+    if peeled.form == "module":
+        base = peeled.program.replace(".", "/")
+        for path in (f"{base}.py", f"src/{base}.py", f"{base}/__main__.py", f"src/{base}/__main__.py"):
+            text = files(path)
+            if text is not None:
+                return path, text
+    return "", None
+
+
+def _script(peeled: Peeled, files: Files) -> tuple[str, PlacedText | None]:
+    """A script by its path, and one on another machine's disk by the longest end of it that is found here."""
+    parts = peeled.program.removeprefix("…").strip("/").split("/")
+    folders = [one.options.get("working-dir") for one in peeled.launchers if one.kind == "ray"]
+    below = [posixpath.join(one.value, peeled.program) for one in folders if isinstance(one, Set)]
+    for path in dict.fromkeys((peeled.program, *below, *("/".join(parts[at:]) for at in range(len(parts))))):
+        text = files(path)
+        if text is not None:
+            return path, text
+    return "", None
+
+
+def _is_package(top: str) -> bool:
+    from kube_gaplint.facts.frameworks import KNOWN_PACKAGES
+
+    return top in KNOWN_PACKAGES or top == "__future__"
+
+
+@lru_cache(maxsize=512)  # the programs of a repository import the same modules
+def _imports(text: str) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Each imported module with the names that are taken from it."""
+    return tuple(_imported(text))
+
+
+def _imported(text: str) -> Iterator[tuple[str, tuple[str, ...]]]:
+    for found in _IMPORT.finditer(text):
+        if found["module"]:
+            yield found["module"], tuple(_NAME.findall(found["names"]))
+            continue
+        for name in _NAME.findall(found["plain"] or found["named"]):
+            yield name, ()
