@@ -7,6 +7,7 @@ than everything else that such a run does.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from typing import Any, AnyStr, cast
@@ -25,9 +26,47 @@ class _Later:
         return found
 
 
+class _Needing(_Later):
+    """A pattern that is not even compiled for a text which holds none of the parts that a match needs."""
+
+    def __init__(self, text: str, flags: int | re.RegexFlag, needs: Sequence[str]) -> None:
+        super().__init__(text, flags)
+        self.needs = tuple(needs)
+        self._any_case = bool(flags & re.IGNORECASE)
+
+    def search(self, text: str, *bounds: int) -> re.Match[str] | None:
+        return self._whole.search(text, *bounds) if self._may_match(text) else None
+
+    def match(self, text: str, *bounds: int) -> re.Match[str] | None:
+        return self._whole.match(text, *bounds) if self._may_match(text) else None
+
+    def fullmatch(self, text: str, *bounds: int) -> re.Match[str] | None:
+        return self._whole.fullmatch(text, *bounds) if self._may_match(text) else None
+
+    def finditer(self, text: str, *bounds: int) -> Iterator[re.Match[str]]:
+        return self._whole.finditer(text, *bounds) if self._may_match(text) else iter(())
+
+    def _may_match(self, text: str) -> bool:
+        text = text.lower() if self._any_case else text
+        return any(part in text for part in self.needs)
+
+    @property
+    def _whole(self) -> re.Pattern[str]:
+        return re.compile(self._text, self._flags)  # which keeps it
+
+
 def compile(text: AnyStr, flags: int | re.RegexFlag = 0) -> re.Pattern[AnyStr]:
     """As `re.compile`, but a mistake in the pattern shows at its first use: the tests compile all of them."""
     return cast("re.Pattern[AnyStr]", _Later(text, flags))
+
+
+def needing(needs: Sequence[str], text: str, flags: int | re.RegexFlag = 0) -> re.Pattern[str]:
+    """As `compile`, for a pattern of which every match holds one of the parts `needs`; lower case, where case does not
+    count.
+
+    Most texts hold none: they are answered without the pattern, which is slow to compile where it has many branches.
+    """
+    return cast("re.Pattern[str]", _Needing(text, flags, needs))
 
 
 def globs(name: str, pattern: str) -> bool:

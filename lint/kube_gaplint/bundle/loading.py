@@ -337,7 +337,9 @@ def _names_wanted(kube: KubeObject) -> set[str]:
     return wanted
 
 
-_SCHEMA_KIND = lazy_re.compile(r"^kind:[ \t]*['\"]?CustomResourceDefinition\b", re.MULTILINE)
+_SCHEMA_KIND = lazy_re.needing(
+    ("CustomResourceDefinition",), r"^kind:[ \t]*['\"]?CustomResourceDefinition\b", re.MULTILINE
+)
 _DOCUMENT_START = lazy_re.compile(r"^---(?=\s|\Z)", re.MULTILINE)
 _SMALL_SCHEMA = 2000
 
@@ -402,7 +404,7 @@ def _is_broken(text: str, problems: Iterable[Problem]) -> bool:
     return False
 
 
-_SOURCE_COMMENT = lazy_re.compile(r"^# Source: (\S.*?)[ \t]*\r?$", re.MULTILINE)
+_SOURCE_COMMENT = lazy_re.needing(("# Source: ",), r"^# Source: (\S.*?)[ \t]*\r?$", re.MULTILINE)
 
 
 def _template_names(source: Source, documents: Sequence[Document]) -> list[str]:

@@ -13,7 +13,10 @@ from kube_gaplint.facts.accelerators import is_rdma
 EFA_RESOURCES = frozenset({"vpc.amazonaws.com/efa"})
 """AWS's fabric: its libfabric plugin does not use verbs time-outs."""
 
-OTHER_FABRIC_RESOURCES = lazy_re.compile(r"^(?:vpc\.amazonaws\.com/efa|networking\.gke\.io\.networks/.+)$")
+OTHER_FABRIC_RESOURCES = lazy_re.needing(
+    ("vpc.amazonaws.com/efa", "networking.gke.io.networks/"),
+    r"^(?:vpc\.amazonaws\.com/efa|networking\.gke\.io\.networks/.+)$",
+)
 
 
 def is_infiniband(resource: str) -> bool:
@@ -21,7 +24,8 @@ def is_infiniband(resource: str) -> bool:
     return is_rdma(resource) and OTHER_FABRIC_RESOURCES.match(resource) is None
 
 
-OTHER_FABRIC_VARIABLES = lazy_re.compile(
+OTHER_FABRIC_VARIABLES = lazy_re.needing(
+    ("FI_", "NCCL_FASTRAK_", "NCCL_GPUDIRECTTCPX_", "NCCL_GIB_", "NCCL_TUNER_PLUGIN_GIB", "NCCL_SHIMNET_"),
     r"""^(?:
         FI_PROVIDER | FI_EFA_.+ | NCCL_FASTRAK_.+ | NCCL_GPUDIRECTTCPX_.+ | NCCL_GIB_.+ | NCCL_TUNER_PLUGIN_GIB
       | NCCL_SHIMNET_.+ | OFI_NCCL_.+

@@ -21,7 +21,22 @@ PROGRAMS = frozenset({
 LOOKS = frozenset({"nvidia-smi", "rocm-smi", "amd-smi", "ibstat", "ibv_devinfo", "neuron-ls", "all_reduce_perf"})
 """Programs that fail on a bad node. In front of the pod they are a check, in the training script only a line of log."""
 
-CHECK = lazy_re.compile(
+CHECK = lazy_re.needing(
+    (
+        "health",
+        "flight",
+        "burn",
+        "sanity",
+        "diagnos",
+        "dcgm",
+        "nccl",
+        "check",
+        "test",
+        "valid",
+        "verif",
+        "ready",
+        "wait",
+    ),
     r"health|preflight|pre-flight|burn-?in|sanity|diagnos|dcgm|nccl-?test|"
     r"(?:gpu|node|nvlink|nvidia|ib|rdma|efa|network|device)s?[-_.]?(?:check|test|valid|verif|ready)|"
     r"(?<![a-z])(?:check|test|valid|verif|wait|wait-for)\w*[-_.]?(?:gpu|node|nvlink|nvidia|ib|rdma|efa|device)s?\b",

@@ -336,11 +336,15 @@ def _levels(group: str, version: str, kind: str) -> tuple[tuple[str, str], ...]:
     return tuple(LEVELS.get((group, version, kind)) or LEVELS.get((group, "", kind)) or ())
 
 
+_WILD = {"*": r"([^.\[\]]*)", "[]": r'(\[[^\]"]*\])'}
+
+
 def _compiled(path: str) -> re.Pattern[str]:
     """A path with `*` for a key and `[]` for an element, whose keys and elements are groups."""
     parts = re.split(r"(\*|\[\])", path)
-    made = [{"*": r"([^.\[\]]*)", "[]": r'(\[[^\]"]*\])'}.get(part, re.escape(part)) for part in parts]
-    return lazy_re.compile("".join(made).replace(r"([^.\[\]]*)Replica", r"([^.\[\]]+?)Replica"))
+    made = [_WILD.get(part) or re.escape(part) for part in parts]
+    fixed = max((part for part in parts if part not in _WILD), key=len)
+    return lazy_re.needing((fixed,), "".join(made).replace(r"([^.\[\]]*)Replica", r"([^.\[\]]+?)Replica"))
 
 
 _ByName: TypeAlias = dict[str, list[tuple[re.Pattern[str], Stray]]]

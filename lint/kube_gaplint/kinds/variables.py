@@ -164,8 +164,8 @@ def _for_reference(environment: Environment, name: str) -> Setting[str]:
     return found
 
 
-_TEMPLATE = lazy_re.compile(
-    r"\{\{.*?\}\}|\$\{[A-Za-z_][A-Za-z0-9_]*(?:[:\-=+?][^}]*)?\}|\$[A-Z_][A-Z0-9_]{2,}", re.DOTALL
+_TEMPLATE = lazy_re.needing(
+    ("{{", "$"), r"\{\{.*?\}\}|\$\{[A-Za-z_][A-Za-z0-9_]*(?:[:\-=+?][^}]*)?\}|\$[A-Z_][A-Z0-9_]{2,}", re.DOTALL
 )
 
 

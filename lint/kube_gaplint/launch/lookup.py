@@ -16,7 +16,7 @@ from kube_gaplint.model.training import Options
 
 T = TypeVar("T")
 
-_CALL = lazy_re.compile(r"([\w.]+)\((\w+)\)\Z")
+_CALL = lazy_re.needing(("(",), r"([\w.]+)\((\w+)\)\Z")
 
 
 @lru_cache(maxsize=4096)  # the keys of the tables come again and again

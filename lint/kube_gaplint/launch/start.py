@@ -21,7 +21,9 @@ from kube_gaplint.text.source import Place, PlacedText, Span
 
 __all__ = ["Started", "nested", "peel_wrappers", "start"]
 
-_SCRIPT_NAME: Final = lazy_re.compile(r".*\.(?:sh|bash|zsh|ksh)$|(?:.*/)?(?:docker-)?entry-?point(?:\.\w+)?$")
+_SCRIPT_NAME: Final = lazy_re.needing(
+    ("sh", "entry"), r".*\.(?:sh|bash|zsh|ksh)$|(?:.*/)?(?:docker-)?entry-?point(?:\.\w+)?$"
+)
 MAX_NESTING: Final = 8
 
 

@@ -14,10 +14,18 @@ from kube_gaplint.text.source import line_start_before
 _LINES_ABOVE = 3
 _NAME = lazy_re.compile(r"\s*(?:-\s+)?(?:export\s+)?[\"']?(?P<name>[\w.-]+)[\"']?\s*[=:]")
 _NUMBER = lazy_re.compile(r"#\s*\d[\d_,]*\s*\Z")
-_FOR_NOW = lazy_re.compile(
+_FOR_NOW = lazy_re.needing(
+    ("change", "set", "for now", "temporar", "first launch"),
     r"\b(?:change (?:it )?(?:back )?to|set (?:it )?back to|for now|temporar(?:y|ily)|first launch|to be changed)\b",
     re.IGNORECASE,
 )
+
+
+def _another_value(line: str) -> re.Pattern[str]:
+    """A comment that gives a value to the name which a line gives one to."""
+    found = _NAME.match(line)
+    name = re.escape(found["name"]) if found else r"(?!)"
+    return re.compile(rf"#\s*(?:export\s+)?[\"']?{name}[\"']?\s*[=:]\s*\S")
 
 
 def stands_for_now(origin: Origin) -> bool:
@@ -33,8 +41,7 @@ def stands_for_now(origin: Origin) -> bool:
     _, hash_mark, remark = line.partition(" #")
     if hash_mark and _FOR_NOW.search(remark):
         return True
-    found = _NAME.match(line)
-    other = re.compile(rf"#\s*(?:export\s+)?[\"']?{re.escape(found['name'])}[\"']?\s*[=:]\s*\S") if found else None
+    other: re.Pattern[str] | None = None
     for _ in range(_LINES_ABOVE):
         if line_start <= 0:
             return False
@@ -42,7 +49,10 @@ def stands_for_now(origin: Origin) -> bool:
         comment = text[above : line_start - 1].strip()
         if not comment.startswith("#"):
             return False
-        if _FOR_NOW.search(comment) or _NUMBER.match(comment) or (other is not None and other.match(comment)):
+        if _FOR_NOW.search(comment) or _NUMBER.match(comment):
+            return True
+        other = other or _another_value(line)
+        if other.match(comment):
             return True
         line_start = above
     return False

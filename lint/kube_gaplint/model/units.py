@@ -22,7 +22,10 @@ _SECONDS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "μs": 1e-6, "ms": 1e-3, "s": 1
 
 def quantity(text: str) -> float | None:
     """A Kubernetes quantity as a plain number (`8Gi` gives bytes, `500m` gives 0.5); None for anything else."""
-    match = _QUANTITY.match(text.strip())
+    text = text.strip()
+    if text.isascii() and text.isdigit() and len(text) < 20:
+        return float(text)
+    match = _QUANTITY.match(text)
     if match is None:
         return None
     number, exponent, suffix = match.groups()

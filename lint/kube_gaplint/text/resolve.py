@@ -30,6 +30,7 @@ _INTEGER = lazy_re.compile(
 _BASES = {"hex": 16, "oct": 8, "bin": 2, "old": 8, "dec": 10}
 _FLOAT = lazy_re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
 _POINT_FLOAT = lazy_re.compile(r"\.[0-9]+(?:[eE][-+]?[0-9]+)?")
+_AFTER_SIGN = frozenset("0123456789.")
 _LONGEST_NUMBER = 3000
 """Python refuses to convert integers of more decimal digits to text and back (4300 by default): a number that is
 written with more digits of any base stays text."""
@@ -74,6 +75,10 @@ def resolve_tagged(text: str, tag: str) -> ScalarValue:
 
 def _number(text: str) -> ScalarValue:
     plain = text.replace("_", "")
+    if plain.isdigit() and plain.isascii() and plain[0] != "0" and len(plain) < 19:
+        return int(plain)  # most numbers are
+    if plain[0] in "+-" and plain[1:2] not in _AFTER_SIGN:
+        return text
     match = _INTEGER.fullmatch(plain)
     if match is None:
         return _float(plain, text) if _FLOAT.fullmatch(plain) else text

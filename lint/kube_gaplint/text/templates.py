@@ -34,26 +34,34 @@ _BRACES: tuple[tuple[re.Pattern[str], str], ...] = (
 # Each of these is unmistakable by itself: none may match what a program or Kubernetes would read as a literal.
 # Repetitions that could run to the end of a long text are bounded, so that a search stays linear.
 _PATTERNS: tuple[tuple[re.Pattern[str], Callable[[Match[str]], str]], ...] = (
-    (lazy_re.compile(r"\$\{([^{}\s]{0,200})[^{}]{0,200}\}"), lambda m: f"a ${{{_name(m[1])}}} placeholder"),
+    (lazy_re.needing(("${",), r"\$\{([^{}\s]{0,200})[^{}]{0,200}\}"), lambda m: f"a ${{{_name(m[1])}}} placeholder"),
     # $$(NAME) is the escape for a literal $(NAME).
-    (lazy_re.compile(r"(?<!\$)(?:\$\$)*\$\(([-._a-zA-Z][-._a-zA-Z0-9]*)\)"), lambda m: f"a $({m[1]}) reference"),
-    (lazy_re.compile(r"\A\$([A-Za-z_][A-Za-z0-9_]*)\Z"), lambda m: f"a ${m[1]} placeholder"),
-    (lazy_re.compile(r"\A<[A-Za-z][A-Za-z0-9 _./:|-]*>\Z"), lambda m: f"a {_short(m[0])} placeholder"),
     (
-        lazy_re.compile(
-            r"<(?:[A-Z][A-Z0-9_-]+|(?i:your|my|insert|replace|enter)[ _-][\w .-]*|[a-z0-9]+(?:[-_][a-z0-9]+)+)>"
+        lazy_re.needing(("$(",), r"(?<!\$)(?:\$\$)*\$\(([-._a-zA-Z][-._a-zA-Z0-9]*)\)"),
+        lambda m: f"a $({m[1]}) reference",
+    ),
+    (lazy_re.needing(("$",), r"\A\$([A-Za-z_][A-Za-z0-9_]*)\Z"), lambda m: f"a ${m[1]} placeholder"),
+    (lazy_re.needing(("<",), r"\A<[A-Za-z][A-Za-z0-9 _./:|-]*>\Z"), lambda m: f"a {_short(m[0])} placeholder"),
+    (
+        lazy_re.needing(
+            ("<",),
+            r"<(?:[A-Z][A-Z0-9_-]+|(?i:your|my|insert|replace|enter)[ _-][\w .-]*|[a-z0-9]+(?:[-_][a-z0-9]+)+)>",
         ),
         lambda m: f"a {_short(m[0])} placeholder",
     ),
-    (lazy_re.compile(r"%%[A-Za-z][\w.-]*%%"), lambda m: f"a {_short(m[0])} placeholder"),
-    (lazy_re.compile(r"@@[A-Za-z][\w.-]*@@"), lambda m: f"a {_short(m[0])} placeholder"),
-    (lazy_re.compile(r"#\{[A-Za-z][\w.-]*\}"), lambda m: f"a {_short(m[0])} placeholder"),
+    (lazy_re.needing(("%%",), r"%%[A-Za-z][\w.-]*%%"), lambda m: f"a {_short(m[0])} placeholder"),
+    (lazy_re.needing(("@@",), r"@@[A-Za-z][\w.-]*@@"), lambda m: f"a {_short(m[0])} placeholder"),
+    (lazy_re.needing(("#{",), r"#\{[A-Za-z][\w.-]*\}"), lambda m: f"a {_short(m[0])} placeholder"),
     (
-        lazy_re.compile(r"(?<![A-Za-z0-9])__[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*__(?![A-Za-z0-9])"),
+        lazy_re.needing(("__",), r"(?<![A-Za-z0-9])__[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*__(?![A-Za-z0-9])"),
         lambda m: f"a {_short(m[0])} placeholder",
     ),
     (
-        lazy_re.compile(r"\A(?:(?i:REPLACE|CHANGE|FILL|INSERT)[_-]?(?i:ME|THIS|HERE|IN)|YOUR[_-][A-Z][A-Z0-9_-]*)\Z"),
+        lazy_re.needing(
+            ("replace", "change", "fill", "insert", "your"),
+            r"\A(?:(?:REPLACE|CHANGE|FILL|INSERT)[_-]?(?:ME|THIS|HERE|IN)|(?-i:YOUR[_-][A-Z][A-Z0-9_-]*))\Z",
+            re.IGNORECASE,
+        ),
         lambda m: f"a {_short(m[0])} placeholder",
     ),
 )
