@@ -11,12 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fixture_files import ROOT
-from kube_gaplint import engine, pool
+from kube_gaplint import engine, pool, share
 from kube_gaplint.engine import Request, lint
 from kube_gaplint.findings import Severity
 from kube_gaplint.report import render
 from kube_gaplint.report.options import RenderOptions
-from kube_gaplint.share import Share, shares
+from kube_gaplint.share import LEAST, Share, shares
 from kube_gaplint.text.compose import compose
 from kube_gaplint.text.source import Place, Source, Span
 
@@ -45,7 +45,7 @@ def report_of(paths: tuple[str, ...], jobs: int) -> tuple[str, ...]:
 @pytest.mark.parametrize("family", FAMILIES)
 def test_the_number_of_processes_changes_nothing(family: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Fixtures of a family in one run, with the node pools of others beside them."""
-    monkeypatch.setattr(pool, "LEAST", 1)
+    monkeypatch.setattr(share, "LEAST", 1)
     monkeypatch.chdir(ROOT)
     folders = [*ROOT.glob(f"{family}[0-9]*"), ROOT / "NODE003", ROOT / "EVICT003"]
     paths = tuple(sorted({str(path.relative_to(ROOT)) for path in folders}))
@@ -55,7 +55,7 @@ def test_the_number_of_processes_changes_nothing(family: str, monkeypatch: pytes
 
 
 def test_processes_are_used(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pool, "LEAST", 1)
+    monkeypatch.setattr(share, "LEAST", 1)
     used: list[int] = []
     forked = pool.forked
     monkeypatch.setattr(pool, "forked", lambda work, number: used.append(number) or forked(work, number))
@@ -65,7 +65,7 @@ def test_processes_are_used(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_process_that_ends_leaves_the_work_to_this_one(monkeypatch: pytest.MonkeyPatch) -> None:
     """The system may kill a process, for want of memory say."""
-    monkeypatch.setattr(pool, "LEAST", 1)
+    monkeypatch.setattr(share, "LEAST", 1)
     alone = report_of((str(ROOT / "demo"),), 1)
     here = os.getpid()
     part = engine._part
@@ -99,10 +99,10 @@ def test_a_text_that_both_sides_have_is_not_copied_and_nodes_stay(tmp_path: Path
     assert node is None
 
 
-@pytest.mark.parametrize(("wanted", "things", "expected"), [(2, pool.LEAST - 1, 1), (2, pool.LEAST, 2), (5, 10_000, 5)])
+@pytest.mark.parametrize(("wanted", "things", "expected"), [(2, LEAST - 1, 1), (2, LEAST, 2), (5, 10_000, 5)])
 def test_few_things_are_judged_by_one_process(wanted: int, things: int, expected: int) -> None:
-    assert pool.jobs_for(wanted, things) == expected
+    assert share.jobs_for(wanted, things) == expected
 
 
 def test_auto_stays_below_a_bound() -> None:
-    assert 1 <= pool.jobs_for(0, 10_000) <= pool.MOST
+    assert 1 <= share.jobs_for(0, 10_000) <= share.MOST

@@ -13,7 +13,7 @@ import os
 import re
 import stat
 from collections.abc import Iterable, Sequence
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Literal, TypeAlias
 
 from msgspec import Struct, field
 
@@ -140,7 +140,7 @@ class Discovery(Struct):
         ]
 
 
-class Exclusion(NamedTuple):
+class Exclusion(Struct, frozen=True):
     """Patterns as in git-ignore files, relative to a folder (empty: the current one)."""
 
     patterns: tuple[str, ...]

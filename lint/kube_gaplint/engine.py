@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import gc
+import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import date
-from typing import TYPE_CHECKING, Any, NamedTuple
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, cast
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
 from kube_gaplint import lazy_re, progress, registry
+from kube_gaplint.facts.candidates import SUPPRESSION_WORD
 from kube_gaplint.findings import Change, FileError, Finding, Fix, Gap, Related, Report, Severity, Summary
 from kube_gaplint.meta import META_RULES
 from kube_gaplint.model.profile import Profile
 from kube_gaplint.model.setting import Origin
 from kube_gaplint.model.subject import Subject
 from kube_gaplint.rule import Context, Rule
-from kube_gaplint.share import ALL, SECTIONS, Share
+from kube_gaplint.share import ALL, SECTIONS, Share, jobs_for, shares
 from kube_gaplint.text import limits
 from kube_gaplint.text.source import Place
 
@@ -68,7 +71,7 @@ class Request(Struct, frozen=True):
     """Processes to judge with, where there is enough to judge and the system can fork."""
 
 
-class _ProblemGap(NamedTuple):
+class _ProblemGap(Struct, frozen=True):
     """How a problem of reading is told: the code, what it costs and the way out."""
 
     code: str
@@ -285,13 +288,12 @@ def _parts(loaded: Loaded, request: Request, codes: frozenset[str]) -> list[_Par
     """The shares, each judged in a process of its own; None where one process is better, or all that there is."""
     if request.jobs == 1:
         return None
-    from kube_gaplint import pool
-    from kube_gaplint.kinds import has_pools
-    from kube_gaplint.share import shares
-
-    number = pool.jobs_for(request.jobs, len(loaded.bundle.objects) + len(loaded.bundle.scripts))
+    number = jobs_for(request.jobs, len(loaded.bundle.objects) + len(loaded.bundle.scripts))
     if number < 2:
         return None
+    from kube_gaplint import pool
+    from kube_gaplint.kinds import has_pools
+
     sources = [source for source, _ in loaded.sources]
     split = shares(number, all_seen_by_first=has_pools(loaded.bundle))
     results = pool.forked(lambda at: pool.packed(_part(loaded, request, codes, split[at]), sources), number)
@@ -336,19 +338,19 @@ _LINE_NUMBER = lazy_re.compile(r"\bline \d+")
 
 def _problems(problems: Iterable[Problem], codes: frozenset[str]) -> Iterator[_Found]:
     for problem in problems:
-        code, severity, consequence, remedy = _PROBLEMS[problem.kind]
-        if code in codes:
+        told = _PROBLEMS[problem.kind]
+        if told.code in codes:
             detail = _LINE_NUMBER.sub("line", problem.message)
             gap = Gap(
                 Origin(problem.place),
                 problem.message,
-                consequence,
+                told.consequence,
                 detail=detail,
-                severity=severity,
-                fix=Fix(remedy),
+                severity=told.severity,
+                fix=Fix(told.remedy),
             )
             subject = Subject(kind="file", name="")
-            yield _Found(_finding(META_RULES[code], gap, subject, problem.place), problem.place, detail)
+            yield _Found(_finding(META_RULES[told.code], gap, subject, problem.place), problem.place, detail)
 
 
 def _unresolved(missed: Iterable[Unresolved], codes: frozenset[str]) -> Iterator[_Found]:
@@ -385,10 +387,13 @@ def _suppressed(found: list[_Found], loaded: Loaded, codes: frozenset[str], toda
 
     This comes before like findings are merged: a comment at one role silences that role and no other.
     """
+    marked_sources = [one for one in loaded.sources if SUPPRESSION_WORD in one[0].text]
+    if not marked_sources:
+        return found
     from kube_gaplint import suppress
 
     with _heard() as over:
-        suppressions = [one for source, documents in loaded.sources for one in suppress.read(source, documents)]
+        suppressions = [one for source, documents in marked_sources for one in suppress.read(source, documents)]
     found = [*found, *_problems(over, codes)]
     if not suppressions:
         return found
@@ -502,8 +507,7 @@ def _fingerprinted(found: list[_Found]) -> list[Finding]:
 
     Equal ones (the same object in two files, say) are told apart by an ordinal in the order of their places.
     """
-    from hashlib import sha256  # it brings OpenSSL along
-
+    sha256 = _sha256()
     seen: dict[str, int] = {}
     out = []
     for item in sorted(found, key=lambda item: _order(item.finding)):
@@ -521,6 +525,15 @@ def _fingerprinted(found: list[_Found]) -> list[Finding]:
         ordinal = seen[digest]
         out.append(replace(item.finding, fingerprint=digest if ordinal == 1 else f"{digest}-{ordinal}"))
     return out
+
+
+def _sha256() -> Callable[[bytes], Any]:
+    """The interpreter's own SHA-256: `hashlib` would load OpenSSL first, which costs as much as judging a manifest."""
+    try:
+        module = import_module("_sha2" if sys.version_info >= (3, 12) else "_sha256")
+    except ImportError:  # this interpreter was built to have OpenSSL's alone
+        module = import_module("hashlib")
+    return cast("Callable[[bytes], Any]", module.sha256)
 
 
 def _order(finding: Finding) -> tuple[str, int, str, str]:

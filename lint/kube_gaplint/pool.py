@@ -7,7 +7,6 @@ sides have is handed over as a number, and YAML nodes (which only fixes need) ar
 from __future__ import annotations
 
 import io
-import os
 import pickle
 import signal
 from collections.abc import Callable, Iterator, Sequence
@@ -18,19 +17,7 @@ from kube_gaplint import progress
 from kube_gaplint.text.nodes import Node
 from kube_gaplint.text.source import Source
 
-LEAST = 400
-"""Objects and scripts from which on a second process pays for its start (measured: some 60 ms)."""
-MOST = 8
-"""Processes that `auto` uses at most: reading the files and putting findings in order stay with one."""
-
 _work: Callable[[int], bytes] | None = None
-
-
-def jobs_for(wanted: int, things: int) -> int:
-    """How many processes to use for so many objects and scripts; 0 wanted means to choose."""
-    if not hasattr(os, "fork") or things < LEAST:
-        return 1
-    return wanted or min(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1, MOST)
 
 
 def forked(work: Callable[[int], bytes], number: int) -> list[bytes] | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import TypeVar
@@ -12,6 +13,11 @@ T = TypeVar("T")
 
 SECTIONS = 4
 """Into how many sections the views of a run are put, so that the order does not depend on the shares."""
+
+LEAST = 400
+"""Objects and scripts from which on a second process pays for its start (measured: some 60 ms)."""
+MOST = 8
+"""Processes that `auto` uses at most: reading the files and putting findings in order stay with one."""
 
 _JUDGED = 3.4
 """What it costs to understand a workload whole and to judge it, as a multiple of reading just its pods (measured)."""
@@ -40,6 +46,13 @@ class Share(Struct, frozen=True):
 
 ALL = Share()
 """The share of a run in one process."""
+
+
+def jobs_for(wanted: int, things: int) -> int:
+    """How many processes to use for so many objects and scripts; 0 wanted means to choose."""
+    if not hasattr(os, "fork") or things < LEAST:
+        return 1
+    return wanted or min(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1, MOST)
 
 
 def shares(number: int, *, all_seen_by_first: bool) -> list[Share]:

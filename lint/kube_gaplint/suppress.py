@@ -8,7 +8,6 @@ silences nothing, names an unknown code or has run out is reported in its turn.
 
 from __future__ import annotations
 
-import difflib
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -20,6 +19,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from kube_gaplint import lazy_re
+from kube_gaplint.facts.candidates import SUPPRESSION_WORD
 from kube_gaplint.findings import Finding, Gap, Suppressed
 from kube_gaplint.model.setting import Origin
 from kube_gaplint.text import nodes
@@ -30,7 +30,6 @@ from kube_gaplint.text.scalar_text import scalar_text
 from kube_gaplint.text.source import Place, PlacedText, Source, Span, WholeText
 
 ANNOTATION = "gaplint.dev/ignore"
-_WORD = "gaplint"
 
 MetaCode: TypeAlias = Literal["GAP010", "GAP011", "GAP012", "GAP013"]
 UNUSED: MetaCode = "GAP010"
@@ -135,7 +134,7 @@ class Outcome(Struct, frozen=True):
 
 def read(source: Source, documents: list[Document]) -> list[Suppression]:
     """All suppressions of one file, in order. `documents` are empty for a script file."""
-    if _WORD not in source.text:
+    if SUPPRESSION_WORD not in source.text:
         return []
     found: list[Suppression] = []
     if any(isinstance(document.root, nodes.Mapping | nodes.Sequence) for document in documents):
@@ -246,7 +245,7 @@ class _Layout:
                         if _is_leaf(item.value):
                             self._leaves.append(item.value.span)
                         stack.append(item.value)
-            elif isinstance(node, Scalar) and node.style == "literal" and _WORD in node.text:
+            elif isinstance(node, Scalar) and node.style == "literal" and SUPPRESSION_WORD in node.text:
                 self.scripts.append(node)
 
     def at_line(self, line: Span) -> tuple[_Line | _Within, ...]:
@@ -370,7 +369,7 @@ def _unquoted(reason: str) -> str:
 
 def comment(codes: Iterable[str], reason: str, *, whole_file: bool = False) -> str:
     """The comment that suppresses some codes."""
-    return f"# {_WORD}: ignore{'-file' if whole_file else ''}[{','.join(sorted(codes))}] {reason}"
+    return f"# {SUPPRESSION_WORD}: ignore{'-file' if whole_file else ''}[{','.join(sorted(codes))}] {reason}"
 
 
 def annotation(codes: Iterable[str], reason: str, there: str = "") -> str:
@@ -393,7 +392,7 @@ def wrong_reason(reason: str) -> str:
         return "it is more than one line"
     if not _until_and_reason(reason)[1]:
         return "it has no words"
-    return f"it holds `{_WORD}: ignore`" if _IGNORE.search(reason) else ""
+    return f"it holds `{SUPPRESSION_WORD}: ignore`" if _IGNORE.search(reason) else ""
 
 
 # Applying
@@ -531,8 +530,9 @@ class _Nearest:
         if word not in self._found:
             if len(self._found) >= _MOST_HINTS or len(word) > _LONGEST_WORD:
                 return ""
-            near = difflib.get_close_matches(word.upper(), self._known, 1)
-            near = near or difflib.get_close_matches(word, self._names, 1)
+            from difflib import get_close_matches
+
+            near = get_close_matches(word.upper(), self._known, 1) or get_close_matches(word, self._names, 1)
             self._found[word] = near[0] if near else ""
         return self._found[word]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kube_gaplint.facts.interfaces import on_hosts_alone, read_interfaces
+from kube_gaplint.facts.interfaces import Interfaces, on_hosts_alone, read_interfaces
 
 
 @pytest.mark.parametrize(
@@ -20,7 +20,7 @@ from kube_gaplint.facts.interfaces import on_hosts_alone, read_interfaces
     ],
 )
 def test_lists(text: str, names: tuple[str, ...], excluded: bool, exact: bool) -> None:
-    assert read_interfaces(text) == (names, excluded, exact)
+    assert read_interfaces(text) == Interfaces(names, excluded, exact)
 
 
 @pytest.mark.parametrize(

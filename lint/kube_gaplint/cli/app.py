@@ -12,6 +12,7 @@ import signal
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from kube_gaplint import lean
 from kube_gaplint.__main__ import version
 from kube_gaplint.cli import console
 from kube_gaplint.cli.failure import Failure, Misuse
@@ -122,6 +123,7 @@ def _run(arguments: list[str]) -> int:
 def _outcome(name: str, arguments: list[str]) -> int:
     """The exit code of a command. Linting with few options is read without click: it is a tenth of a short run."""
     if name == "check":
+        lean.import_msgspec()
         from kube_gaplint.cli import plain
 
         asked = plain.read(arguments)

@@ -7,12 +7,13 @@ the vendors' device plugins. A row is an exact name or, with `*`, a pattern over
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from kube_gaplint.lazy_re import globs
 
 
-class Device(NamedTuple):
+class Device(Struct, frozen=True):
     """A device resource. `partial`: slices or shared devices, between which no collective works.
 
     `chips`: accelerators behind one unit of the resource (a Neuron device has two cores and still is one device).

@@ -6,6 +6,9 @@ miss: what it lets through is judged by API group later.
 
 from __future__ import annotations
 
+SUPPRESSION_WORD = "gaplint"
+"""What every text holds in which something is suppressed."""
+
 JUDGED_KINDS = frozenset(
     {
         # training jobs

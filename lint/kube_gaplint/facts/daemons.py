@@ -7,14 +7,16 @@ plugin, GPU Operator, Network Operator, AMD, Habana, EFA, Neuron).
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Literal, TypeAlias
+
+from msgspec import Struct
 
 from kube_gaplint import lazy_re
 
 Role: TypeAlias = Literal["cni", "gpu-driver", "device-plugin", "network-driver", "storage", "node-agent"]
 
 
-class Daemon(NamedTuple):
+class Daemon(Struct, frozen=True):
     """One row. `image` is searched in the image without its tag, `name` in the DaemonSet's name."""
 
     role: Role

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from kube_gaplint import lazy_re
 
@@ -73,7 +74,7 @@ PREFETCH_WORDS = frozenset({"initializer", "download", "downloader", "prefetch",
 """Words in the names of roles and init containers that bring models and data beforehand."""
 
 
-class Stager(NamedTuple):
+class Stager(Struct, frozen=True):
     """A program that copies from a bucket or a server. `incremental`: what is there already is not copied again."""
 
     program: str

@@ -6,7 +6,7 @@ of GNU coreutils), and the entry points of the images.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from msgspec import Struct
 
 from kube_gaplint.lazy_re import globs
 
@@ -21,7 +21,7 @@ PROGRAMS = frozenset(
 )  # fmt: skip
 
 
-class WithWord(NamedTuple):
+class WithWord(Struct, frozen=True):
     """A program that serves with one of these words among its arguments."""
 
     program: str

@@ -5,13 +5,12 @@ One row a program and the words that follow it. Sources: each program's own manu
 
 from __future__ import annotations
 
-from typing import NamedTuple
-from urllib.parse import urlsplit
+from msgspec import Struct
 
 from kube_gaplint import lazy_re
 
 
-class Installer(NamedTuple):
+class Installer(Struct, frozen=True):
     """A call that fetches. `words` follow the program, options left out.
 
     `targets`: "packages" are looked up in an index; "requirements" stand in a file; "remote" is a repository;
@@ -82,6 +81,8 @@ _PUBLIC = lazy_re.compile(
 
 def is_internal(url: str) -> bool:
     """Whether an index is somebody's own: a host that is none of the public ones, or a folder."""
+    from urllib.parse import urlsplit
+
     host = urlsplit(url if "//" in url else f"//{url}").hostname or ""
     return not host or _PUBLIC.fullmatch(host) is None
 

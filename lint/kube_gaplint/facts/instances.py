@@ -12,19 +12,20 @@ instance type pages. Google `a2`, `a3`, `a4`, `g2`, `g4`, `ct*` machine series, 
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from kube_gaplint import lazy_re
 
 
-class Machine(NamedTuple):
+class Machine(Struct, frozen=True):
     """What a machine type carries. `accelerator` is empty for a machine that surely has none."""
 
     cloud: str
     accelerator: str
 
 
-class _Row(NamedTuple):
+class _Row(Struct, frozen=True):
     pattern: str
     cloud: str
     accelerator: str
@@ -164,7 +165,7 @@ def devices_of(name: str) -> int | None:
     return None
 
 
-class NodeKey(NamedTuple):
+class NodeKey(Struct, frozen=True):
     """A label, taint or resource key that marks nodes with accelerators.
 
     `absent_values`: values that say the opposite ("false").

@@ -8,7 +8,8 @@ ens5, eno1), the kernel's bonding and InfiniBand drivers (bond0, ib0), Multus (n
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from kube_gaplint import lazy_re
 
@@ -33,7 +34,7 @@ SECONDARY_NETWORKS = ("k8s.v1.cni.cncf.io/", "v1.multus-cni.io/", "networking.gk
 """Beginnings of annotations by which pods get more interfaces than eth0."""
 
 
-class Interfaces(NamedTuple):
+class Interfaces(Struct, frozen=True):
     """A list of interfaces as NCCL reads it."""
 
     names: tuple[str, ...]

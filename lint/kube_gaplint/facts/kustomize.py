@@ -6,10 +6,10 @@ api/internal/konfig/builtinpluginconsts.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from msgspec import Struct
 
 
-class ListField(NamedTuple):
+class ListField(Struct, frozen=True):
     """A list that a strategic merge patch merges. `keys` identify an element; none for a list of scalars. `item` is
     the type of the elements, empty where it holds no such list itself."""
 
@@ -140,7 +140,7 @@ CLUSTER_SCOPED = frozenset(
 """(apiVersion, kind) of what Kustomize knows to have no namespace; everything else gets one."""
 
 
-class FieldSpec(NamedTuple):
+class FieldSpec(Struct, frozen=True):
     """A field that a transformer touches, for objects of a kind (empty: any). Lists on the path are entered; a path
     element that ends in `[]` must be a list. `create`: what is missing is made."""
 
@@ -231,7 +231,7 @@ UNPREFIXED_KINDS = frozenset({("", "CustomResourceDefinition"), ("apiregistratio
 """(group, kind) of what keeps its name under namePrefix and nameSuffix; an empty group means any."""
 
 
-class Referral(NamedTuple):
+class Referral(Struct, frozen=True):
     """A kind whose renaming is followed, and the fields of other objects that may name it."""
 
     kind: str

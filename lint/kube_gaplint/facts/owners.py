@@ -7,10 +7,11 @@ a job with such a label has an unknown budget above its own.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
+
+from msgspec import Struct
 
 
-class OwnerMark(NamedTuple):
+class OwnerMark(Struct, frozen=True):
     """A label or annotation key (`prefix` ends in `/` or `-`) and the tool that writes it."""
 
     key: str

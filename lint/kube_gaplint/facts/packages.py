@@ -8,14 +8,16 @@ update_engine's update.conf, cloud-init's module reference (package_update_upgra
 from __future__ import annotations
 
 import re
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Literal, TypeAlias
+
+from msgspec import Struct
 
 from kube_gaplint import lazy_re
 
 Effect: TypeAlias = Literal["upgrade", "install", "remove", "hold", "unhold"]
 
 
-class Manager(NamedTuple):
+class Manager(Struct, frozen=True):
     """A package manager: the effect of its subcommands, and its options that take the next word."""
 
     commands: dict[str, Effect]
@@ -105,7 +107,7 @@ STARTS_BY_ITSELF = frozenset({"unattended-upgrades"})
 """Those that upgrade as soon as they are installed: dnf-automatic and yum-cron only download by default."""
 
 
-class Unit(NamedTuple):
+class Unit(Struct, frozen=True):
     """A systemd unit that upgrades. `topic` brings units, files and packages of one mechanism together.
 
     `enough`: switching it on is enough to upgrade.

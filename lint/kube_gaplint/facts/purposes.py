@@ -11,7 +11,9 @@ from __future__ import annotations
 
 from functools import lru_cache
 from itertools import pairwise
-from typing import Literal, NamedTuple
+from typing import Literal
+
+from msgspec import Struct
 
 from kube_gaplint.lazy_re import globs
 
@@ -21,7 +23,7 @@ Meaning = Literal[
 """`processing`: what prepares, converts or looks at data and finished models."""
 
 
-class Program(NamedTuple):
+class Program(Struct, frozen=True):
     """A program name (with the sub-command that decides) and the purpose that it shows."""
 
     pattern: str
@@ -327,7 +329,7 @@ _PAIRS = {("fine", "tune"): "finetune", ("fine", "tuning"): "finetuning", ("pre"
           ("pre", "training"): "pretraining"}  # fmt: skip
 
 
-class Image(NamedTuple):
+class Image(Struct, frozen=True):
     """An image repository (pattern over the name without registry digest and tag) and the purpose that it shows."""
 
     pattern: str

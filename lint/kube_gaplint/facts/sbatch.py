@@ -8,13 +8,15 @@ belong to a plugin and is never taken for an error.
 from __future__ import annotations
 
 from functools import cache, lru_cache
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Literal, TypeAlias
+
+from msgspec import Struct
 
 Tool: TypeAlias = Literal["sbatch", "srun"]
 Takes: TypeAlias = Literal["no", "yes", "optional"]
 
 
-class Option(NamedTuple):
+class Option(Struct, frozen=True):
     """One option as one tool knows it. `environment` lists its environment forms, the one that wins last."""
 
     name: str
@@ -23,7 +25,7 @@ class Option(NamedTuple):
     environment: tuple[str, ...]
 
 
-class _Row(NamedTuple):
+class _Row(Struct, frozen=True):
     name: str
     short: str
     takes: Takes

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from kube_gaplint.kinds.fields import Part
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from kube_gaplint.kinds.context import Context
 
 
-class Form(NamedTuple):
+class Form(Struct, frozen=True):
     """A kind of volume. `source`: path of what it stands on, below the volume. None: not known for all of the kind."""
 
     key: str

@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Literal, NamedTuple
+from typing import Literal
+
+from msgspec import Struct
 
 from kube_gaplint.facts.kubeflow import declares_port
 from kube_gaplint.findings import Fix, Gap, Related, Severity
@@ -25,7 +27,7 @@ _CLASHES = {
 }
 
 
-class _Port(NamedTuple):
+class _Port(Struct, frozen=True):
     """A port, and who takes it: every pod ("declared" to the scheduler or not: "each"), or the one of rank 0."""
 
     name: str
