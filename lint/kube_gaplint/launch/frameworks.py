@@ -594,6 +594,8 @@ class _Reader:
         self, path: Setting[str], interval: Setting[Quantity], effect: str, setting: Setting[str]
     ) -> Setting[bool]:
         facts, look = self.facts, self.look
+        if effect == "off" and look.script is not None and look.script.hands_callbacks:
+            return Unknown("a callback of the script may save", setting.origin)
         if effect == "off":
             return Set(False, setting.origin or look.home)
         if effect == "?":

@@ -40,6 +40,8 @@ class ScriptFacts(Struct, frozen=True):
     """What `torch.save` and its like write to."""
     saves_once: bool = False
     """Whether all of that is written once, when the training is over."""
+    hands_callbacks: bool = False
+    """Whether it gives callbacks to a trainer: they may save where the trainer's own options say no."""
     loads: bool = False
     """Whether it loads a checkpoint."""
     handles_stop: Setting[bool] | None = None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable
 
+from kube_gaplint import lazy_re
 from kube_gaplint.facts.frameworks import KNOWN_PACKAGES
 from kube_gaplint.launch.lookup import ScriptFacts
 from kube_gaplint.launch.python import PythonFacts
@@ -12,6 +13,7 @@ from kube_gaplint.launch.python_values import Duration, Value
 from kube_gaplint.model.environment import Environment
 from kube_gaplint.model.setting import Absent, Origin, Set, Setting, Unknown
 
+_CALLBACKS = lazy_re.compile(r"\bcallbacks\s*=|\.add_callback\(|\bshould_save\b")
 STOP_SIGNALS = frozenset({"SIGTERM", "SIGUSR1", "SIGUSR2"})
 
 
@@ -50,6 +52,7 @@ def script_facts(python: PythonFacts) -> ScriptFacts:
         open_calls=frozenset(open_calls),
         save_paths=tuple(use.path if isinstance(use.path, Set) else use.folder for use in python.saves),
         saves_once=python.saves_once,
+        hands_callbacks=_CALLBACKS.search(python.text.text) is not None,
         loads=bool(python.loads),
         handles_stop=handles,
         stop_signals=frozenset(found.signal for found in stops),

@@ -13,6 +13,9 @@ from kube_gaplint.model.units import quantity
 from kube_gaplint.model.workload import Workload
 from kube_gaplint.rule import Context, rule
 
+LEAST_OF_A_GPU = 2
+"""Cores that a process and one data-loader worker keep busy."""
+
 
 @rule(
     code="GPU007",
@@ -26,10 +29,11 @@ def check(workload: Workload, context: Context) -> Iterator[Gap]:
 
     ## What it flags
     A CPU limit below what the training processes and their data-loader workers keep busy, where the program is told of
-    workers; below four cores a GPU, where the container has several GPUs and that is not known of each. With one GPU
-    and no workers in sight nothing is said down to one core: a single process may need no more. And a container with
-    GPUs on a shared node that requests memory but no CPU (where memory is missing too, that finding tells of both).
-    Launchers without GPUs, slices of GPUs and benchmarks are left alone.
+    workers; below four cores a GPU, where the container has several GPUs and that is not known of each (info from two
+    cores a GPU on: programs with few workers need no more). With one GPU and no workers in sight nothing is said down
+    to one core: a single process may need no more. And a container with GPUs on a shared node that requests memory but
+    no CPU (where memory is missing too, that finding tells of both). Launchers without GPUs, slices of GPUs and
+    benchmarks are left alone.
 
     ## Why it hurts
     The limit is a quota in every 100 ms: threads that use it up stand still for the rest, 90 of 100 ms in one report
@@ -127,6 +131,7 @@ def _too_low(workload: Workload, one: Asked, bound: Set[str]) -> Iterator[Gap]:
         f"a CPU limit of {bound.value} is too low for {why}",
         f"the kernel stops the threads that use it up for the rest of each 100 ms, and {_loss(workload, one)}",
         detail="limit",
+        severity=Severity.INFO if workers is None and cores >= LEAST_OF_A_GPU * one.devices else None,
         related=() if workers is None else (Related(workers.origin, "the data-loader workers"),),
         fix=Fix(f"raise the limit to {need} or more, or drop it and keep a request", _raised(bound.origin, need)),
         container=one.container.name,

@@ -101,10 +101,11 @@ def check(workload: Workload, context: Context) -> Iterator[Gap]:
     owner, field = ("JobSet", "maxRestarts") if layer.owner == "JobSet" else ("Job", "backoffLimit")
     spot = any_spot(workload.roles)
     rate = time_between_failures(workload, context.profile)
+    spent = "the only retry" if number == 1 else f"one of {number} retries"
     yield Gap(
         role.origin,
-        f"every pod that is evicted, preempted or lost with its node spends one of {number} retries ({field} of the "
-        f"{owner}): no rule tells {DISRUPTION} apart",
+        f"every pod that is evicted, preempted or lost with its node spends {spent} ({field} of the {owner}): "
+        f"no rule tells {DISRUPTION} apart",
         "after that the next drain ends the run" + (f"; besides, {rate}" if rate else ""),
         detail="disruptions count",
         related=() if spot is None else (Related(spot, "these nodes are taken away as a matter of course"),),
