@@ -20,7 +20,7 @@ from kube_gaplint.bundle.recipes import Recipes
 from kube_gaplint.bundle.submissions import Submission
 from kube_gaplint.facts import sbatch
 from kube_gaplint.kinds import slurm_conf, steps, values
-from kube_gaplint.kinds.allocation import Allocation, allocation, array_length, slurm_variables
+from kube_gaplint.kinds.allocation import Allocation, allocation, array_length, node_count, slurm_variables
 from kube_gaplint.kinds.context import Context
 from kube_gaplint.kinds.sbatch_header import Header, is_batch, read_header, read_options
 from kube_gaplint.launch.launchers.srun import container_image
@@ -155,6 +155,33 @@ def _added(submissions: Iterable[Submission], own: list[Directive]) -> list[Dire
     return list(added.values())
 
 
+def _exported(submissions: Iterable[Submission]) -> list[str] | None:
+    """The variables that submissions name in `--export`; None where a list is not known. What a submission does not
+    name comes from a login shell or not at all."""
+    names: list[str] = []
+    for submission in submissions:
+        for option in read_options(submission.text, submission.start, submission.end):
+            if option.name != "export":
+                continue
+            if not isinstance(option.value, Set):
+                return None
+            names.extend(pair.partition("=")[0].strip() for pair in option.value.value.split(","))
+    return [name for name in names if name and name.upper() not in {"ALL", "NONE", "NIL"}] if names else None
+
+
+def _fewest_nodes(submissions: Iterable[Submission]) -> Setting[int] | None:
+    """The fewest nodes that submissions ask for in numbers; None where one of them asks for none at all."""
+    fewest: Set[int] | None = None
+    for submission in submissions:
+        options = read_options(submission.text, submission.start, submission.end)
+        asked = next((node_count(one.value) for one in options if one.name == "nodes"), None)
+        if asked is None:
+            return None
+        if isinstance(asked, Set) and (fewest is None or asked.value < fewest.value):
+            fewest = Set(asked.value, asked.origin)
+    return fewest
+
+
 def adapt_script(
     script: ScriptFile | BatchScript, bundle: Bundle, profile: Profile, confs: list[SlurmConf] | None = None
 ) -> Workload:
@@ -236,7 +263,11 @@ class _Reading:
         open_because = ""
         export = self.get("export")
         if isinstance(export, Unknown):
-            open_because = "--export is not known"
+            named = _exported(self.source.submissions)
+            if named is None or self.header.open_because:
+                open_because = "--export is not known"
+            else:
+                variables.update(dict.fromkeys(named, Unknown("the command that submits it gives it", export.origin)))
         elif isinstance(export, Set):
             for pair in export.value.split(","):
                 name, equals, value = pair.partition("=")
@@ -270,6 +301,7 @@ class _Reading:
             open_mode=self._open_mode(),
             requeues_itself=self._requeues_itself(),
             open_because=self.header.open_because,
+            submitted_nodes=_fewest_nodes(self.source.submissions),
         )
         role = self._role(subject, nodes, accelerators)
         workload = Workload(

@@ -145,6 +145,8 @@ class Batch(Struct, eq=False):
     """Where the script puts its own job back into the queue (`scontrol requeue`); None where it does not."""
     open_because: str = ""
     """Why more options may be given than are written: a placeholder stands for some. Empty where none does."""
+    submitted_nodes: Setting[int] | None = None
+    """The fewest nodes in numbers that `sbatch` commands around it ask for; None where one of them asks for none."""
 
     @property
     def object_origin(self) -> Origin:
@@ -167,7 +169,10 @@ class Batch(Struct, eq=False):
 
     @property
     def multi_node(self) -> bool | None:
+        """Whether it runs on several nodes: by its own options, or else by all that is written of how to submit it."""
         nodes = None if self.workload is None else self.workload.nodes
+        if isinstance(nodes, Unknown) and isinstance(self.submitted_nodes, Set) and self.submitted_nodes.value > 1:
+            return True
         return nodes.value > 1 if isinstance(nodes, Set) else None
 
     @property

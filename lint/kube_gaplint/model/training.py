@@ -292,9 +292,17 @@ class TrainingProcess(Struct, eq=False):
         vendors = {accelerator.vendor for accelerator in self.container.accelerators}
         if vendors and not vendors & NCCL_VENDORS:
             return False
+        if self.launched_bare and self._many_tasks:
+            return True
         return any(
             isinstance(count, Set) and count.value > 1 for count in (workload.nodes, workload.accelerators_per_node)
         )
+
+    @property
+    def _many_tasks(self) -> bool:
+        """srun starts it several times on each node."""
+        step = self.launcher("srun")
+        return step is not None and isinstance(each := step.processes_per_node, Set) and each.value > 1
 
     @property
     def uses_torch_surely_not(self) -> bool:

@@ -69,7 +69,13 @@ def mismatches(process: TrainingProcess) -> list[Mismatch]:
     """
     if process.command.certainty == "repeated" or _shares_container(process):
         return []
-    found = [*_slots(process), *_processes(process), *_nodes(process), *_world_size(process)]
+    found = [
+        *_slots(process),
+        *_agents(process),
+        *_processes(process),
+        *_nodes(process),
+        *_world_size(process),
+    ]
     return found or list(_groups(process))
 
 
@@ -107,6 +113,35 @@ def _devices(container: Container) -> Set[int] | None:
 def _told(setting: Setting[int] | None) -> Set[int] | None:
     """A number that somebody wrote: on the command line, in a file, or in the object that an operator passes on."""
     return setting if isinstance(setting, Set) and setting.origin.via != "default" else None
+
+
+# Launchers of a node
+
+
+def _agents(process: TrainingProcess) -> Iterator[Mismatch]:
+    """srun starts torchrun several times on each node, and every one of them takes itself for the node's only one."""
+    step, agent = process.launcher("srun"), process.launcher("torchrun", "torch.distributed.launch")
+    workload = process.workload
+    if step is None or agent is None or workload.batch is None or not isinstance(workload.nodes, Set):
+        return
+    each, told = step.processes_per_node, _told(agent.nodes)
+    nodes = workload.nodes if isinstance(step.nodes, Absent) else step.nodes
+    if not isinstance(each, Set) or each.value < 2 or told is None or not isinstance(nodes, Set):
+        return
+    if told.value != nodes.value or told.value < 2 or agent.options.find("standalone") is not None:
+        return
+    total = each.value * nodes.value
+    yield Mismatch(
+        f"agents:{each.value}",
+        f"srun starts {agent.kind} {each.value} times on each of {counted(nodes.value, 'node')}, {total} in all, and "
+        f"each is told that there are {told.value}",
+        f"{counted(total - told.value, agent.kind, agent.kind)} too many want to join, and the job fails at its start",
+        each.origin,
+        told.origin,
+        f"{counted(told.value, 'node')}, one {agent.kind} on each",
+        each.value,
+        1,
+    )
 
 
 # Processes of a node

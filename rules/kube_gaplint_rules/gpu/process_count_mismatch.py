@@ -23,7 +23,8 @@ def check(process: TrainingProcess, _context: Context) -> Iterator[Gap]:
     `--nproc_per_node` (or `--num_gpus`, `slotsPerWorker`) that differs from the accelerators of the container;
     `--nnodes` that is no number of pods which could form the group; `-np` that is not workers × slots; a `WORLD_SIZE`
     of a program without launcher that is neither the pods nor all accelerators; tensor × pipeline × context parallel
-    sizes that do not divide the processes (with a data-parallel size: that do not make them up). Elastic ranges, `auto`
+    sizes that do not divide the processes (with a data-parallel size: that do not make them up); torchrun that srun
+    starts several times on a node, though it is told to be the node's only one. Elastic ranges, `auto`
     and everything that is not known are left alone, and so is a job whose roles differ where any sum of them fits.
 
     ## Why it hurts

@@ -3,7 +3,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kube_gaplint.findings import Fix, Gap, Related, SetVariable, Severity, give
-from kube_gaplint.model.scale import idle_cost, size
+from kube_gaplint.model.scale import duration, idle_cost, size
 from kube_gaplint.model.setting import Absent, Origin, Set
 from kube_gaplint.model.training import TrainingProcess
 from kube_gaplint.model.watchdog import (
@@ -16,6 +16,9 @@ from kube_gaplint.model.watchdog import (
     switch,
 )
 from kube_gaplint.rule import Context, rule
+
+SHORT_LIMIT = 3600.0
+"""Seconds of time limit that bound what a hang costs."""
 
 
 @rule(
@@ -41,7 +44,7 @@ def check(process: TrainingProcess, _context: Context) -> Iterator[Gap]:
     Before 2.2 the new name alone counts as unset: nothing reads it. A `python`, `srun python` or `mpirun python` is
     bare; NVIDIA's monthly images hold a torch from before the release that they name, which leaves a doubt at 2.1. Info
     as well for a bare program on one node, which may be a single process, and where another variable or the framework
-    gives a newer torch away.
+    gives a newer torch away. Where the job's own limit ends a hang within an hour, what is unset is at most a warning.
 
     ## Why it hurts
     BLOOM trained on 384 A100s without it. When a GPU died the other ranks sat in their collective, the job did not
@@ -149,6 +152,8 @@ def _unset(process: TrainingProcess, name: str) -> Iterator[Gap]:
         severity, why = Severity.WARNING, "torch up to 2.0 leaves it off, and the release is not known"
     else:
         severity, why = Severity.INFO, "whether and with which release the program uses torch is not known"
+    if _bound(process) is not None:
+        severity = min(severity, Severity.WARNING)
     yield Gap(
         Origin(home.place, "derived", node=home.node),
         f"{name} is not set: {why}",
@@ -161,8 +166,20 @@ def _unset(process: TrainingProcess, name: str) -> Iterator[Gap]:
     )
 
 
+def _bound(process: TrainingProcess) -> float | None:
+    """Seconds after which the job's own limit ends it, where those are few."""
+    limit = process.workload.deadline_seconds
+    return limit.value if isinstance(limit, Set) and limit.value <= SHORT_LIMIT else None
+
+
 def _cost(process: TrainingProcess) -> str:
     hour = idle_cost(process.workload, 3600.0)
+    bound = _bound(process)
+    if bound is not None:
+        return (
+            f"when one rank dies, the rest of {size(process.workload)} waits in its collective until the job's limit "
+            f"of {duration(bound)} ends it"
+        )
     tail = f"; every hour of it burns {hour}" if hour else ""
     return (
         f"when one rank dies, the rest of {size(process.workload)} waits in its collective until a person looks{tail}"

@@ -74,6 +74,8 @@ def read(call: Call) -> Layer:
     options = parsed.options
     settings = step_settings(options, call.environment)
     each = settings.tasks_per_node
+    if options.find("ntasks") is not None and options.find("ntasks-per-node", "tasks-per-node") is None:
+        each = Absent(call.origin)  # what the allocation says is then no more than a bound
     if isinstance(each, Absent) and isinstance(settings.tasks, Set) and isinstance(settings.nodes, Set):
         nodes = max(1, settings.nodes.value)
         if settings.tasks.value % nodes == 0:
