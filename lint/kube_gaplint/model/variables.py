@@ -7,10 +7,11 @@ They stand in a container's `env`, in a ConfigMap that it takes them from, in an
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import chain
 
 from msgspec import Struct
 
-from kube_gaplint.model.environment import Environment, Layered, differing
+from kube_gaplint.model.environment import Layered, differing
 from kube_gaplint.model.setting import Absent, Origin, Set, Setting
 from kube_gaplint.model.training import Release, known_release
 from kube_gaplint.model.workload import Container, Workload
@@ -97,15 +98,17 @@ def names_in_use(workload: Workload) -> frozenset[str]:
 
 
 def _environments(container: Container) -> Iterator[Mapping[str, Setting[str]]]:
-    """The container's own variables, then those of each command and those at the end of each script."""
-    yield container.environment.variables
-    last: Environment | None = None
-    for command in container.commands:
-        if command.environment is not last:
-            last = command.environment
-            yield last.variables
-    for script in container.scripts:
-        yield script.exports
+    """The container's own variables, then those of each command and those at the end of each script; each once."""
+    every = chain(
+        [container.environment.variables],
+        (command.environment.variables for command in container.commands),
+        (script.exports for script in container.scripts),
+    )
+    seen: set[int] = set()
+    for variables in every:
+        if id(variables) not in seen:
+            seen.add(id(variables))
+            yield variables
 
 
 def _written(value: Setting[str]) -> Origin | None:
