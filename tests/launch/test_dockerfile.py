@@ -98,3 +98,28 @@ def test_files_are_those_that_were_copied_in() -> None:
 @given(st.text(alphabet="FROMRUNARGas $}{:-\\\n#\"'x1", max_size=300))
 def test_any_text_is_read(content: str) -> None:
     read_dockerfile(text("FROM a\n" + content), nothing)
+
+
+def test_files_of_a_container_are_those_that_were_copied_to_where_it_looks() -> None:
+    context = {"train.py": "t", "jobs/run.sh": "r", "conf/big.toml": "c", "tools/a.py": "a"}
+
+    def beside(path: str) -> PlacedText | None:
+        name = path.removeprefix("./")
+        return text(context[name], name) if name in context else None
+
+    built = read_dockerfile(
+        text(
+            "FROM a:1 AS base\nWORKDIR /opt\nWORKDIR work\nENV MODE=fast LEVEL=$BASE_LEVEL\n"
+            "FROM base\nCOPY train.py .\nCOPY conf conf/\nCOPY jobs/*.sh /usr/local/bin/\nCOPY [\"tools\", \"/tools\"]\n"
+        ),
+        beside,
+    )
+    assert built is not None
+    assert [
+        (found := built.holds(path)) and found.text
+        for path in ("train.py", "/opt/work/train.py", "conf/big.toml", "/usr/local/bin/run.sh", "/tools/a.py", "/train.py")
+    ] == ["t", "t", "c", "r", "a", None]
+    mode, level = built.variables["MODE"], built.variables["LEVEL"]
+    assert isinstance(mode, Set)
+    assert mode.value == "fast"
+    assert isinstance(level, Unknown), "the base image may set what it is made of"

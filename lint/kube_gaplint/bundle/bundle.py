@@ -15,7 +15,7 @@ from kube_gaplint import disk
 from kube_gaplint.bundle.nearness import Distance, distance
 from kube_gaplint.bundle.objects import KubeObject, objects_in
 from kube_gaplint.bundle.plain import plain
-from kube_gaplint.bundle.recipes import RecipeBook, Recipes
+from kube_gaplint.bundle.recipes import Recipe, RecipeBook, Recipes
 from kube_gaplint.bundle.submissions import Submission, SubmissionBook
 from kube_gaplint.discover import Discovery, FileId, read_file, within
 from kube_gaplint.facts.candidates import YAML_ENDINGS
@@ -255,6 +255,10 @@ class Bundle(Struct, eq=False, dict=True):
     def recipes_near(self, file: FileId) -> Recipes:
         """The Dockerfiles of images that one file names."""
         return lambda image: self._recipe_book.near(image, file)
+
+    def recipes_for(self, file: FileId) -> list[Recipe]:
+        """The Dockerfiles around a file: an image that it names may be built from one of them."""
+        return self._recipe_book.around(file)
 
     def submissions_of(self, script: ScriptFile) -> list[Submission]:
         """The `sbatch` commands by which files around a batch script submit it."""

@@ -27,6 +27,8 @@ Recipes: TypeAlias = "Callable[[str], Recipe | None]"
 _LEVELS = 3
 """Folders searched: the manifest's own and two around it (`job/slurm/run.sbatch`, `job/Dockerfile`)."""
 _LARGEST = 2**18
+_MOST_CANDIDATES = 6
+_FOLDERS_FOR_THEM = ("docker", "dockerfiles", "containers", "container", "build", "images", "image")
 _NAME = lazy_re.compile(r"(?:(?P<before>.+)\.)?(?:docker|container)file(?:\.(?P<after>.+))?\Z", re.IGNORECASE)
 _FILLER = frozenset(
     {"aws", "image", "img", "container", "docker", "gpu", "cuda", "training", "train", "base", "latest"}
@@ -69,6 +71,28 @@ class RecipeBook(Struct):
                 return None
             folder = parent
         return None
+
+    def around(self, file: FileId) -> list[Recipe]:
+        """The Dockerfiles in the nearest folder around a file that has any, or has a folder for them."""
+        folder = file.folder
+        for _ in range(_LEVELS):
+            if not file.path or not within(folder, file.root):
+                break
+            found = [*self._listing(folder), *self._below(folder)]
+            if found:
+                recipes = (self._recipe(path, file) for path, _ in found[:_MOST_CANDIDATES])
+                return [recipe for recipe in recipes if recipe is not None]
+            folder = os.path.dirname(folder)
+        return []
+
+    def _below(self, folder: str) -> list[tuple[str, frozenset[str]]]:
+        """Dockerfiles in the folders below that are there for them."""
+        return [
+            found
+            for name in _FOLDERS_FOR_THEM
+            if disk.is_folder(os.path.join(folder, name))
+            for found in self._listing(os.path.join(folder, name))
+        ]
 
     def _listing(self, folder: str) -> list[tuple[str, frozenset[str]]]:
         if folder not in self._folders:

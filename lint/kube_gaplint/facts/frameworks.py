@@ -1251,6 +1251,8 @@ KNOWN_PACKAGES = frozenset(
     intel_extension_for_pytorch nvidia_resiliency_ext kubernetes kubeflow sagemaker smdistributed msgpack zstandard
     h5py zarr librosa soundfile albumentations xformers megatron nemo llmfoundry torchtitan torchtune nanotron
     open_clip_train fairseq metaseq bagua fairscale torch_geometric dgl lm_eval nemo_run pkg_resources setuptools
+    tiktoken pretty_errors termcolor colorama gymnasium gym jsonlines orjson ujson pydantic jinja2 tabulate loguru
+    rouge_score sacrebleu bert_score imageio decord av nibabel SimpleITK joblib networkx rdkit Bio typing_extensions
     """.split()  # noqa: SIM905 (a list of words reads better)
 )
 """Packages whose import does not hide a training loop of the user's own: what they do is known to the rows above, or

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from kube_gaplint.facts import accelerators as devices
 from kube_gaplint.kinds.context import Context
 from kube_gaplint.kinds.fields import Part
+from kube_gaplint.kinds.own_images import OwnImage
 from kube_gaplint.kinds.paths import fields_of
 from kube_gaplint.kinds.scheduling import (
     read_affinity,
@@ -21,7 +22,7 @@ from kube_gaplint.kinds.scheduling import (
     read_tolerations,
 )
 from kube_gaplint.kinds.variables import environment_of, references_of, word_of
-from kube_gaplint.kinds.volumes import files_in, read_mounts, read_volumes
+from kube_gaplint.kinds.volumes import files_in, over_image, read_mounts, read_volumes
 from kube_gaplint.launch.start import start
 from kube_gaplint.model.command import Command, Word
 from kube_gaplint.model.environment import Environment
@@ -183,11 +184,17 @@ class _ContainerReader(Struct):
         mounts = (*read_mounts(part), *self.making.mounts)
         if first and self.making.shm_note:
             mounts = self._with_shm(mounts, part)
-        files = files_in(spec, mounts, self.context, part.text("workingDir") or "")
         command, args = part.at("command"), part.at("args")
         words = _words(command, environment), _words(args, environment)
         if first and self.making.command and command.state is False and args.state is False:
             words = tuple(Word((text,), part.place) for text in self.making.command), ()
+        working_dir = part.text("workingDir") or ""
+        mounted = files_in(spec, mounts, self.context, working_dir)
+        own = OwnImage(part.string("image"), self.context, working_dir, (*words[0], *words[1]))
+        files = over_image(mounted, mounts, own.files, working_dir)
+        accelerators = _accelerators(part, self.claims)
+        if accelerators and not environment.open_because:
+            environment = replace(environment, variables={**own.variables(), **environment.variables})
         requests, limits = part.texts("resources", "requests"), part.texts("resources", "limits")
         host_network = spec.boolean("hostNetwork")
         container = Container(
@@ -215,7 +222,7 @@ class _ContainerReader(Struct):
                 claim for item in part.at("resources", "claims").items() if (claim := item.text("name")) is not None
             ),
             "files": files,
-            "recipes": self.context.bundle.recipes_near(self.context.object.file),
+            "recipes": own.recipe,
         }
         for key, kind in (("livenessProbe", "liveness"), ("readinessProbe", "readiness"), ("startupProbe", "startup")):
             exposed[kind] = read_probe(part, key, kind)  # type: ignore[arg-type]

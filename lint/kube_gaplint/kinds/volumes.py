@@ -274,6 +274,27 @@ def files_in(
     return files
 
 
+def over_image(
+    mounted: Callable[[str], PlacedText | None],
+    mounts: tuple[Mount, ...],
+    in_image: Callable[[str], PlacedText | None],
+    working_dir: str = "",
+) -> Callable[[str], PlacedText | None]:
+    """`mounted`, and below it the files of the image, as far as no mount hides them."""
+    hidden = [mount.path.value.rstrip("/") for mount in mounts if isinstance(mount.path, Set)]
+
+    def files(path: str) -> PlacedText | None:
+        found = mounted(path)
+        if found is not None:
+            return found
+        whole = posixpath.normpath(posixpath.join(working_dir, path))
+        if any(whole == folder or whole.startswith(folder + "/") for folder in hidden):
+            return None
+        return in_image(whole)
+
+    return files
+
+
 def _mounted_files(spec: Part, mounts: tuple[Mount, ...], context: Context) -> dict[str, Scalar]:
     found: dict[str, Scalar] = {}
     volumes = spec.at("volumes")

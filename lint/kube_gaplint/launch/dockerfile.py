@@ -1,7 +1,7 @@
 """What a Dockerfile says of its image: the image that it starts from and the commands that it runs.
 
 Only that is read: `FROM` of the last stage (through the stages before it), `ARG` with a default, `RUN` in its shell
-form and `COPY` for the files that a `RUN` reads. The grammar is that of the Dockerfile reference,
+form, and `COPY` and `WORKDIR` for the files that a `RUN` or a container reads. The grammar is that of the Dockerfile reference,
 https://docs.docker.com/reference/dockerfile/. What a builder may decide (`--target`, `--build-arg`) counts as left
 alone, and a name that only a build argument gives is unknown.
 """
@@ -10,12 +10,15 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
 
 from msgspec import Struct, field
 
 from kube_gaplint import lazy_re
+from kube_gaplint.bundle.recipes import Recipe
 from kube_gaplint.launch.shell import read_script
+from kube_gaplint.lazy_re import globs
 from kube_gaplint.model.command import Command
 from kube_gaplint.model.environment import Environment
 from kube_gaplint.model.setting import Origin, Set, Setting, Unknown
@@ -34,6 +37,20 @@ class Built(Struct, frozen=True):
     base: Setting[str]
     commands: tuple[Command, ...]
     files: Callable[[str], PlacedText | None]
+    """What a `RUN` reads by a path, which may be relative to a folder that is not followed."""
+    holds: Callable[[str], PlacedText | None]
+    """What a container finds by a path; a relative one stands in the last WORKDIR."""
+    variables: dict[str, Setting[str]] = field(default_factory=dict)
+    """What ENV sets, besides what the base image has set."""
+
+
+class _Copy(Struct, frozen=True):
+    """A file or folder of the build context, and where it goes."""
+
+    source: str
+    target: str
+    folder: str
+    """The WORKDIR in force, which a relative target stands in; empty where the base image decides it."""
 
 
 class _Stage(Struct):
@@ -41,7 +58,9 @@ class _Stage(Struct):
     base: Setting[str]
     before: _Stage | None
     commands: list[Command] = field(default_factory=list)
-    copies: list[tuple[str, str]] = field(default_factory=list)
+    copies: list[_Copy] = field(default_factory=list)
+    folder: str = ""
+    variables: dict[str, Setting[str]] = field(default_factory=dict)
 
     def line(self) -> Iterator[_Stage]:
         """This stage and those that it is built upon, the first one first."""
@@ -49,6 +68,31 @@ class _Stage(Struct):
         while stages[-1].before is not None:
             stages.append(stages[-1].before)
         yield from reversed(stages)
+
+
+@lru_cache(maxsize=64)
+def built(recipe: Recipe) -> Built | None:
+    """A Dockerfile as it is read; many manifests of a repository name the same one."""
+    return read_dockerfile(recipe.text, recipe.files)
+
+
+def image_files(recipes: Sequence[Recipe]) -> Callable[[str], PlacedText | None]:
+    """A look-up of files by the path at which a container sees them in its image, as far as they are copied from the
+    repository. Where several Dockerfiles may be the image's, they have to agree."""
+
+    def look_up(path: str) -> PlacedText | None:
+        found: PlacedText | None = None
+        for recipe in recipes:
+            image = built(recipe)
+            text = None if image is None else image.holds(path)
+            if text is None:
+                continue
+            if found is not None and found.place(0, 0) != text.place(0, 0):
+                return None
+            found = text
+        return found
+
+    return look_up
 
 
 def read_dockerfile(text: PlacedText, beside: Callable[[str], PlacedText | None]) -> Built | None:
@@ -67,16 +111,23 @@ def read_dockerfile(text: PlacedText, beside: Callable[[str], PlacedText | None]
             stages.append(_stage(rest, stages, arguments, place))
         elif name == "RUN" and stages:
             stages[-1].commands.extend(_run(rest, place))
+        elif name == "ENV" and stages:
+            stages[-1].variables.update(_variables(rest, arguments, stages[-1].variables, place))
+        elif name == "WORKDIR" and stages:
+            stages[-1].folder = posixpath.join(stages[-1].folder, _filled(rest.strip("\"'"), arguments)[0])
         elif name in {"COPY", "ADD"} and stages:
-            stages[-1].copies.extend(_copied(rest))
+            stages[-1].copies.extend(_copied(rest, stages[-1].folder))
     if not stages:
         return None
     line = list(stages[-1].line())
-    copies = [pair for stage in line for pair in stage.copies]
+    copies = [one for stage in line for one in stage.copies]
+    folder = stages[-1].folder
     return Built(
         line[0].base,
         tuple(command for stage in line for command in stage.commands),
         lambda path: _file(path, copies, beside),
+        lambda path: _held(posixpath.join(folder, path), copies, beside),
+        stages[-1].variables,
     )
 
 
@@ -125,7 +176,9 @@ def _stage(rest: str, stages: list[_Stage], arguments: dict[str, str], place: Pl
     base: Setting[str] = Set(image, origin)
     if missing:
         base = Unknown(f"the build argument {missing} gives it", origin)
-    return _Stage(name, base if before is None else before.base, before)
+    if before is None:
+        return _Stage(name, base, None)
+    return _Stage(name, before.base, before, folder=before.folder, variables=dict(before.variables))
 
 
 def _filled(text: str, arguments: dict[str, str]) -> tuple[str, str]:
@@ -142,6 +195,24 @@ def _filled(text: str, arguments: dict[str, str]) -> tuple[str, str]:
         return value
 
     return _VARIABLE.sub(fill, text), missing
+
+
+_PAIR = lazy_re.compile(r"""([A-Za-z_]\w*)=((?:"(?:[^"\\]|\\.)*"|'[^']*'|\\.|[^\s"'\\])*)""")
+
+
+def _variables(
+    rest: str, arguments: dict[str, str], before: dict[str, Setting[str]], place: Place
+) -> Iterator[tuple[str, Setting[str]]]:
+    """`ENV NAME=value …`, or the old form `ENV NAME value`."""
+    pairs = [(found[1], found[2]) for found in _PAIR.finditer(rest)]
+    first, _, value = rest.partition(" ")
+    if "=" not in first:
+        pairs = [(first, value.strip())]
+    known = {**arguments, **{name: one.value for name, one in before.items() if isinstance(one, Set)}}
+    for name, text in pairs:
+        filled, missing = _filled(text.replace('"', "").replace("'", "").replace("\\ ", " "), known)
+        origin = Origin(place, "injected", "the image's Dockerfile")
+        yield name, Unknown(f"{missing} is not known in the Dockerfile", origin) if missing else Set(filled, origin)
 
 
 class _Joined(Struct, frozen=True):
@@ -161,24 +232,44 @@ def _run(rest: str, place: Place) -> list[Command]:
     return read_script(_Joined(body, place), Environment(Origin(place)), shell="sh").commands
 
 
-def _copied(rest: str) -> Iterator[tuple[str, str]]:
+def _copied(rest: str, folder: str) -> Iterator[_Copy]:
     if "--from" in rest:
         return  # from another stage, whose files are not in the build context
     words = _without_flags(rest).split()
-    if len(words) < 2 or words[0].startswith("["):
-        return
-    target = words[-1]
+    if words and words[0].startswith("["):
+        words = re.findall(r'"([^"]*)"', rest)
     for source in words[:-1]:
-        yield source, target
+        yield _Copy(source, words[-1], folder)
 
 
-def _file(path: str, copies: list[tuple[str, str]], beside: Callable[[str], PlacedText | None]) -> PlacedText | None:
+def _file(path: str, copies: list[_Copy], beside: Callable[[str], PlacedText | None]) -> PlacedText | None:
     """A file by its path in the image (or relative to a work folder that is not followed): by what was copied in."""
-    for source, target in reversed(copies):
-        name = posixpath.basename(source.rstrip("/"))
+    for copy in reversed(copies):
+        name = posixpath.basename(copy.source.rstrip("/"))
         if posixpath.basename(path) == name:
-            return beside(source)
-        folder = target.rstrip("/") + "/"
+            return beside(copy.source)
+        folder = copy.target.rstrip("/") + "/"
         if path.startswith(folder):
-            return beside(posixpath.join(source, path[len(folder) :]))
+            return beside(posixpath.join(copy.source, path[len(folder) :]))
+    return None
+
+
+def _held(path: str, copies: list[_Copy], beside: Callable[[str], PlacedText | None]) -> PlacedText | None:
+    """A file by its path in the image: copied there by itself, into a folder, or with the folder that it lies in."""
+    wanted = posixpath.normpath(path)
+    for copy in reversed(copies):
+        source = copy.source.removeprefix("/") or "."  # the root of the build context
+        target = posixpath.normpath(posixpath.join(copy.folder, copy.target))
+        name = posixpath.basename(source.rstrip("/"))
+        inside = wanted if target == "." and not wanted.startswith("/") else wanted.removeprefix(target.rstrip("/") + "/")
+        found = None
+        if "*" in name:
+            if globs(inside, name):
+                found = beside(posixpath.join(posixpath.dirname(source), inside))
+        elif wanted == target or (inside != wanted and inside == name):
+            found = beside(source)
+        elif inside != wanted or target == ".":
+            found = beside(posixpath.join(source, inside))
+        if found is not None:
+            return found
     return None

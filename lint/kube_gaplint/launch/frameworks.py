@@ -159,6 +159,11 @@ def recognise(
     return None
 
 
+def is_framework_module(name: str) -> bool:
+    """Whether a dotted name is that of a framework's own program, whose options say more than its text."""
+    return any(matches(name, row.recognition.modules) for row in FRAMEWORKS)
+
+
 def is_helper(name: str) -> bool:
     """Whether a script by its name prepares, converts or evaluates: with a framework's options, but no training."""
     lowered = name.lower()

@@ -13,7 +13,7 @@ from kube_gaplint.facts.base_systems import default_shell
 from kube_gaplint.facts.images import contents
 from kube_gaplint.facts.launchers import NOT_TRAINING, NOT_TRAINING_MODULES, TRAINING_SCRIPTS
 from kube_gaplint.launch.config_files import written_files
-from kube_gaplint.launch.frameworks import Understood, is_helper, opaque_settings, understand
+from kube_gaplint.launch.frameworks import Understood, is_framework_module, is_helper, opaque_settings, understand
 from kube_gaplint.launch.launchers import Peeled, is_launcher, peel_all
 from kube_gaplint.launch.launchers.base import Files, matches
 from kube_gaplint.launch.lookup import ScriptFacts
@@ -200,6 +200,8 @@ class _Reader:
     def _text(self, peeled: Peeled) -> PlacedText | None:
         if peeled.form == "script":
             return self._relative(peeled.command)(peeled.program)
+        if peeled.form == "module" and not is_framework_module(peeled.program):
+            return _module_text(peeled.program, self._relative(peeled.command))
         if peeled.form == "inline" and peeled.command.stdin is not None:
             return peeled.command.stdin.text
         return None
@@ -371,6 +373,17 @@ class _Reader:
             )
             self._releases[key] = found
         return found
+
+
+def _module_text(name: str, files: Files) -> PlacedText | None:
+    """The text of a module by its dotted name, in the working directory or in a `src` folder there."""
+    path = name.replace(".", "/")
+    for folder in ("", "src/"):
+        for file in (f"{path}.py", f"{path}/__main__.py"):
+            found = files(folder + file)
+            if found is not None:
+                return found
+    return None
 
 
 def _is_no_training(peeled: Peeled) -> bool:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import lru_cache
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from msgspec import Struct
 
 from kube_gaplint import lazy_re
-from kube_gaplint.bundle.recipes import Recipe, Recipes
+from kube_gaplint.bundle.recipes import Recipes
 from kube_gaplint.facts.images import UNKNOWN, contents, is_image_file, release
 from kube_gaplint.facts.torch import shipped_nccl
 from kube_gaplint.model.command import Command, Word
@@ -18,9 +17,6 @@ from kube_gaplint.model.profile import Profile
 from kube_gaplint.model.setting import Absent, Origin, Set, Setting, Unknown
 from kube_gaplint.model.training import Release
 from kube_gaplint.text.source import Place, PlacedText
-
-if TYPE_CHECKING:
-    from kube_gaplint.launch.dockerfile import Built
 
 Files: TypeAlias = Callable[[str], PlacedText | None]
 _Held: TypeAlias = tuple[Setting[Release], Setting[Release], Setting[bool]]
@@ -80,18 +76,14 @@ def _of_recipe(image: Set[str] | Unknown, recipes: Recipes, home: Origin) -> _He
     """What the Dockerfile of an image puts into it; None where there is none."""
     reference = image.value if isinstance(image, Set) else image.prefix
     recipe = recipes(reference)
-    built = None if recipe is None else _built(recipe)
-    if built is None:
+    if recipe is None:
         return None
-    return _changed(_of_image(built.base, home), _changes(built.commands, built.files))
+    from kube_gaplint.launch.dockerfile import built
 
-
-@lru_cache(maxsize=64)
-def _built(recipe: Recipe) -> Built | None:
-    """A Dockerfile as it is read; many manifests of a repository name the same one."""
-    from kube_gaplint.launch.dockerfile import read_dockerfile
-
-    return read_dockerfile(recipe.text, recipe.files)
+    image_built = built(recipe)
+    if image_built is None:
+        return None
+    return _changed(_of_image(image_built.base, home), _changes(image_built.commands, image_built.files))
 
 
 def _changed(held: _Held, changes: Iterable[_Change]) -> _Held:

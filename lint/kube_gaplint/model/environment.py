@@ -73,7 +73,8 @@ class Environment(Struct, frozen=True):
 
     `home` is where a missing variable would be written (the container, the batch script). `open_because` is empty
     for a complete environment: only then is a variable that is not in `variables` absent. Variables that the image
-    sets with ENV are not seen by anybody; they are left out of account except where `facts` knows the image.
+    sets with ENV count where its Dockerfile lies in the repository; else nobody sees them, and they are left out of
+    account except where `facts` knows the image.
     """
 
     home: Origin

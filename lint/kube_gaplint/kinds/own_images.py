@@ -1,0 +1,99 @@
+"""The image of a container, where its Dockerfile lies in the repository: what it copies there, and what it installs."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Iterator, Mapping, Sequence
+
+from kube_gaplint import lazy_re
+from kube_gaplint.bundle.recipes import Recipe
+from kube_gaplint.kinds.context import Context
+from kube_gaplint.model.command import Word
+from kube_gaplint.model.setting import Set, Setting, Unknown
+from kube_gaplint.text.source import PlacedText
+
+_FILE = lazy_re.compile(r"[\w./-]+\.(?:py|sh)\b")
+_MODULE = lazy_re.compile(r"-m[ ]([A-Za-z_][\w.]*\.[\w.]+)")
+_MOST_FILES = 20
+
+
+class OwnImage:
+    """Finds the Dockerfile of one container's image when it is first asked.
+
+    It is the one that the image's name tells, or else those around the manifest that copy a file to where the container
+    starts it. `words` are the container's command and arguments.
+    """
+
+    def __init__(self, image: Setting[str], context: Context, working_dir: str, words: Sequence[Word]) -> None:
+        self._reference = image.value if isinstance(image, Set) else image.prefix if isinstance(image, Unknown) else ""
+        self._context = context
+        self._working_dir = working_dir
+        self._words = words
+        self._found: list[Recipe] | None = None
+
+    def recipe(self, image: str) -> Recipe | None:
+        """The Dockerfile of this image, or of another one that is started inside."""
+        if image != self._reference:
+            return self._context.bundle.recipes_near(self._context.object.file)(image)
+        found = self._recipes()
+        return found[0] if len(found) == 1 else None
+
+    def files(self, path: str) -> PlacedText | None:
+        """A file by its path in the image."""
+        found = self._recipes()
+        if not found:
+            return None
+        from kube_gaplint.launch.dockerfile import image_files
+
+        return image_files(found)(path)
+
+    def variables(self) -> Mapping[str, Setting[str]]:
+        """What the Dockerfile's ENV sets; those on which several that may be meant do not agree are unknown."""
+        found = self._recipes()
+        if not found:
+            return {}
+        from kube_gaplint.launch.dockerfile import built
+
+        images = [image.variables for recipe in found if (image := built(recipe)) is not None]
+        out: dict[str, Setting[str]] = {}
+        for name, value in ((name, value) for image in images for name, value in image.items()):
+            same = all(_value(image.get(name)) == _value(value) for image in images)
+            out[name] = value if same else Unknown("the Dockerfiles around it do not agree", value.origin)
+        return out
+
+    def _recipes(self) -> list[Recipe]:
+        if self._found is None:
+            self._found = self._search()
+        return self._found
+
+    def _search(self) -> list[Recipe]:
+        bundle, file = self._context.bundle, self._context.object.file
+        sure = bundle.recipes_near(file)(self._reference)
+        if sure is not None:
+            return [sure]
+        from kube_gaplint.facts.images import UNKNOWN, contents
+
+        if contents(self._reference) is not UNKNOWN:
+            return []  # a release of somebody else's
+        from kube_gaplint.launch.dockerfile import image_files
+
+        started = list(_started(self._words))
+        return [
+            recipe
+            for recipe in bundle.recipes_for(file)
+            if any(image_files([recipe])(posixpath.join(self._working_dir, path)) is not None for path in started)
+        ]
+
+
+def _value(setting: Setting[str] | None) -> str | None:
+    return setting.value if isinstance(setting, Set) else None
+
+
+def _started(words: Sequence[Word]) -> Iterator[str]:
+    """Paths that may be those of programs and scripts."""
+    text = " ".join(word.shown if word.placed is None else word.placed.text for word in words)
+    for found in [*_FILE.finditer(text)][:_MOST_FILES]:
+        yield found[0]
+    for found in [*_MODULE.finditer(text)][:_MOST_FILES]:
+        path = found[1].replace(".", "/")
+        yield from (f"{path}.py", f"{path}/__main__.py", f"src/{path}.py")
