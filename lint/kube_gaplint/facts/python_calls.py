@@ -114,3 +114,9 @@ CALLS: tuple[CallRow, ...] = (
 )  # fmt: skip
 
 CALL_NAMES: frozenset[str] = frozenset(name for row in CALLS for name in row.names)
+
+LOADING_CALLS = frozenset({
+    "import_module", "__import__", "run_path", "run_module", "exec", "get_class",
+    "instantiate", "locate", "get_obj_from_str", "instantiate_from_config", "build_from_cfg",
+})  # fmt: skip
+"""Calls that load code by a name which only the run tells: importlib, runpy, Hydra and its like."""

@@ -292,6 +292,7 @@ def slurm_variables(found: Allocation, get: Mapping[str, Setting[str]], home: Or
         return Unknown("Slurm sets it", home)
 
     variables: dict[str, Setting[str]] = dict.fromkeys(_SET_BY_SLURM, Unknown("Slurm sets it", home))
+    variables["SLURM_SUBMIT_DIR"] = Unknown("Slurm sets it", home, path="")
     variables.update(dict.fromkeys(("SLURM_NNODES", "SLURM_JOB_NUM_NODES"), text(found.nodes)))
     variables.update(dict.fromkeys(("SLURM_NTASKS", "SLURM_NPROCS"), text(found.tasks)))
     if not isinstance(found.tasks_per_node, Absent):
@@ -306,7 +307,7 @@ def slurm_variables(found: Allocation, get: Mapping[str, Setting[str]], home: Or
 
 
 _SET_BY_SLURM = (
-    "SLURM_JOB_ID", "SLURM_JOBID", "SLURM_JOB_NODELIST", "SLURM_NODELIST", "SLURM_SUBMIT_DIR", "SLURM_SUBMIT_HOST",
+    "SLURM_JOB_ID", "SLURM_JOBID", "SLURM_JOB_NODELIST", "SLURM_NODELIST", "SLURM_SUBMIT_HOST",
     "SLURM_PROCID", "SLURM_LOCALID", "SLURM_NODEID", "SLURM_ARRAY_TASK_ID", "SLURM_ARRAY_JOB_ID", "SLURM_STEP_ID",
     "SLURM_ARRAY_TASK_COUNT", "SLURM_ARRAY_TASK_MAX", "SLURM_ARRAY_TASK_MIN", "SLURM_RESTART_COUNT", "SLURM_TMPDIR",
     "SLURM_TASKS_PER_NODE", "SLURM_CPUS_ON_NODE", "SLURM_JOB_CPUS_PER_NODE", "SLURM_JOB_PARTITION", "SLURM_JOB_USER",

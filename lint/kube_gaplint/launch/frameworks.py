@@ -329,9 +329,9 @@ def read_configs(options: Options, source: ConfigSource, files: Files) -> tuple[
 
 
 def _config(setting: Setting[str], origin: Origin, source: ConfigSource, files: Files) -> Config:
-    if not isinstance(setting, Set):
+    path = setting.value if isinstance(setting, Set) else setting.path if isinstance(setting, Unknown) else None
+    if path is None:
         return Config("", origin, open_because="the configuration file is not known")
-    path = setting.value
     if posixpath.basename(path) in source.standard:
         return Config(path, origin)
     text = files(path)

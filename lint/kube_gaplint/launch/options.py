@@ -374,7 +374,7 @@ def _value(word: Word) -> Setting[str]:
     """A word's value; an unknown one keeps the known text before it and the place of the whole word."""
     setting = word.setting
     if isinstance(setting, Unknown):
-        return replace(setting, origin=setting.origin or Origin(word.place), prefix=word.prefix)
+        return replace(setting, origin=setting.origin or Origin(word.place), prefix=word.prefix, path=word.located)
     return setting
 
 

@@ -199,7 +199,9 @@ class _Reader:
 
     def _text(self, peeled: Peeled) -> PlacedText | None:
         if peeled.form == "script":
-            return self._relative(peeled.command)(peeled.program)
+            word = peeled.program_word
+            path = word.located if word is not None and word.known is None else None
+            return self._relative(peeled.command)(peeled.program) if path is None else self.files(path)
         if peeled.form == "module" and not is_framework_module(peeled.program):
             return _module_text(peeled.program, self._relative(peeled.command))
         if peeled.form == "inline" and peeled.command.stdin is not None:
@@ -211,10 +213,11 @@ class _Reader:
         directory = command.directory
 
         def look_up(path: str) -> PlacedText | None:
-            found = self.files(path)
-            if found is None and isinstance(directory, Set) and not path.startswith("/"):
-                found = self.files(posixpath.join(directory.value, path))
-            return found
+            folder = directory.value if isinstance(directory, Set) else None
+            if isinstance(directory, Unknown):
+                folder = directory.path
+            found = self.files(posixpath.join(folder, path)) if folder and not path.startswith("/") else None
+            return found if found is not None else self.files(path)
 
         return look_up
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from msgspec import Struct, field
 
-from kube_gaplint.facts.python_calls import CALL_NAMES, CALLS, CallRow
+from kube_gaplint.facts.python_calls import CALL_NAMES, CALLS, LOADING_CALLS, CallRow
 from kube_gaplint.launch.python_order import Order
 from kube_gaplint.launch.python_values import Duration, Folder, Value, parses_arguments, text_of
 from kube_gaplint.model.environment import Environment
@@ -362,6 +362,8 @@ class _Reader:
             self._update(call, context)
         elif last in {"signal", "add_signal_handler"} and ("signal" in name or last == "add_signal_handler"):
             self._signal(call)
+        if last in LOADING_CALLS and not self.facts.problem:
+            self.facts.problem = f"{self.folder.short(call)} runs code that only the run tells"
         if last not in CALL_NAMES:
             return
         row = _row(name, last, function.type == "attribute")

@@ -18,7 +18,7 @@ from kube_gaplint.launch import shell_emit, shell_files
 from kube_gaplint.launch.shell_flow import ASSIGNMENT, CHANGED
 from kube_gaplint.launch.shell_parameters import arguments, why_unknown
 from kube_gaplint.launch.shell_process import Flow, either
-from kube_gaplint.launch.shell_state import ARGUMENTS, DIRECTORY, Variable
+from kube_gaplint.launch.shell_state import ARGUMENTS, DIRECTORY, PLACE, Variable
 from kube_gaplint.launch.shell_text import NO_ELEMENTS, Elements, Hole, Value, word_value
 from kube_gaplint.launch.shell_tokens import Token
 from kube_gaplint.launch.shell_tree import Simple
@@ -173,7 +173,12 @@ def _cd(call: Call) -> None:
     state = call.walker.shell.state
     targets = [word for word in call.words[1:] if word.known not in ("-L", "-P", "-e", "--")]
     path = targets[0].known if targets and targets[0].known != "-" else None
-    now = state.data.get(DIRECTORY)
+    now, place = state.data.get(DIRECTORY), state.data.get(PLACE, "")
+    if path is not None and not path.startswith("/"):
+        place = posixpath.normpath(posixpath.join(place, path)) if isinstance(place, str) else None
+    else:  # an absolute path is known; of another one only the folder of the repository may be
+        place = targets[0].located if path is None and targets else None
+    state.put(PLACE, place)
     if path is not None and path.startswith("/"):
         state.put(DIRECTORY, posixpath.normpath(path))
     elif path is not None and isinstance(now, str):
@@ -184,6 +189,7 @@ def _cd(call: Call) -> None:
 
 def _popd(call: Call) -> None:
     call.walker.shell.state.put(DIRECTORY, None)
+    call.walker.shell.state.put(PLACE, None)
 
 
 def _source(call: Call) -> Flow:

@@ -14,7 +14,7 @@ from kube_gaplint.launch.shell_output import output
 from kube_gaplint.launch.shell_parser import parse
 from kube_gaplint.launch.shell_process import MAX_DEPTH, Files, Flow, Shell, combined, commands_of, login_environment
 from kube_gaplint.launch.shell_sinks import Budget
-from kube_gaplint.launch.shell_state import ARGUMENTS, DIRECTORY, ZERO, State
+from kube_gaplint.launch.shell_state import ARGUMENTS, DIRECTORY, PLACE, SOURCE, ZERO, State
 from kube_gaplint.launch.shell_text import Atom, Elements, TracedText, Value, joined, word_text, word_value
 from kube_gaplint.launch.shell_tokens import Token
 from kube_gaplint.launch.shell_tree import Simple
@@ -68,6 +68,8 @@ def read(
         state.put(ZERO, word_value(call.zero))
     if directory is not None:
         state.put(DIRECTORY, directory.value if isinstance(directory, Set) else None)
+        if isinstance(directory, Unknown):
+            state.put(PLACE, directory.path)
     process = Shell(state, script, budget, files)
     walker = Walker(process, script, text)
     walker.run_text()
@@ -122,8 +124,13 @@ def emit(
     if DIRECTORY in state.data:
         known = state.data[DIRECTORY]
         origin = Origin(place, "derived")
+        place_known = state.data.get(PLACE)
         command.directory = (
-            Set(known, origin) if isinstance(known, str) else Unknown("`cd` goes somewhere unknown", origin)
+            Set(known, origin)
+            if isinstance(known, str)
+            else Unknown(
+                "`cd` goes somewhere unknown", origin, path=place_known if isinstance(place_known, str) else None
+            )
         )
     command = peel_wrappers(command)
     if shell.silent:
@@ -149,14 +156,15 @@ def _started(walker: Walker, command: Command) -> Script | None:
     call = invocation(command.words)
     text: PlacedText | None = None
     if call is None:
-        call, text = direct_script(command, lambda path: shell_files.find(walker, path))
+        call, text = direct_script(command, lambda _path: shell_files.find_word(walker, command.words[0]))
         if call is not None and text is None and call.word is not None:
             walker.script.unseen.append(call.word)
     elif call.kind == "string" and call.word is not None:
         text = readable(call.word)
     elif call.kind == "file" and call.word is not None:
-        path = call.word.known
-        text = shell_files.find(walker, path) if path else shell_files.written_by(walker.script, call.word)
+        text = shell_files.find_word(walker, call.word)
+        if text is None and call.word.known is None:
+            text = shell_files.written_by(walker.script, call.word)
         if text is None:
             walker.script.unseen.append(call.word)
     elif command.stdin is not None:
@@ -200,11 +208,13 @@ def starts_itself(text: PlacedText, parent: Script | None) -> bool:
 def direct_script(command: Command, files: Files) -> tuple[Invocation | None, PlacedText | None]:
     """How a script file is started by its name (`./run.sh`), and its text where it is known; nothing for a program."""
     word = command.words[0]
-    path = word.known
-    if not path or "/" not in path:
+    path = word.known or word.located
+    if not path or ("/" not in path and word.known is not None):
         return None, None
     text = files(path)
     if text is None:
+        if word.known is None:
+            return None, None
         call = Invocation("bash", "file", word, word, command.words[1:])
         return (call, None) if path.endswith((".sh", ".bash")) else (None, None)
     first = text.text[:200].split("\n", 1)[0]
@@ -273,17 +283,20 @@ def source(walker: Walker, words: Sequence[Word], statement: Simple) -> Flow:
     if len(words) < 2:
         return ""
     word = words[1]
-    path = word.known
-    text = shell_files.find(walker, path) if path else None
+    path = word.known or word.located
+    text = shell_files.find_word(walker, word)
     if text is not None and path and path not in shell.sourcing and len(shell.sourcing) < _SOURCED:
         script = Script(text, walker.script.shell, parent=walker.script, depth=walker.script.depth + 1, form="source")
         shell.sourcing.append(path)
         before = state.data.get(ARGUMENTS)
         if len(words) > 2:
             state.put(ARGUMENTS, Elements(word_value(each) for each in words[2:]))
+        around = state.data.get(SOURCE)
+        state.put(SOURCE, word_value(word))
         flow = NewWalker(shell, script, text).run_text()
         if len(words) > 2:
             state.put(ARGUMENTS, before)
+        state.put(SOURCE, around)
         shell.sourcing.pop()
         walker.script.errors.extend(script.errors)
         walker.script.reads.update(script.reads)

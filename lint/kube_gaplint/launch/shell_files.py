@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from kube_gaplint.launch.shell_process import Files
-from kube_gaplint.launch.shell_state import DIRECTORY
+from kube_gaplint.launch.shell_state import DIRECTORY, PLACE
 from kube_gaplint.launch.shell_text import Atom, FixedText, Run, TracedText, Value, flatten, joined, text_of
 from kube_gaplint.launch.shell_tokens import Token
 from kube_gaplint.model.command import Heredoc, Script, Word
-from kube_gaplint.model.setting import Set, Setting
+from kube_gaplint.model.setting import Set, Setting, Unknown
 from kube_gaplint.text.source import PlacedText
 
 if TYPE_CHECKING:
@@ -45,8 +45,8 @@ def redirections(
         word = found[0] if len(found) == 1 else None
         if token.operator in (">", ">>", ">|", "&>", "&>>") and token.descriptor in ("", "1"):
             target, append = word, token.operator in (">>", "&>>")
-        elif token.operator == "<" and token.descriptor in ("", "0") and word is not None and word.known:
-            content = find(walker, word.known)
+        elif token.operator == "<" and token.descriptor in ("", "0") and word is not None:
+            content = find_word(walker, word)
             heredoc = Heredoc(content, True, name, "") if content is not None else None
     if name == "tee":
         heredoc = heredoc or walker.shell.input
@@ -99,8 +99,21 @@ def find(walker: Walker, path: str) -> PlacedText | None:
     written = walker.shell.state.data.get(("file", full))
     if isinstance(written, TracedText):
         return written
+    place = walker.shell.state.data.get(PLACE)
+    if isinstance(place, str) and full == posixpath.normpath(path) and not path.startswith("/"):
+        found = walker.shell.files(posixpath.normpath(posixpath.join(place, path)))
+        if found is not None:
+            return found
     found = walker.shell.files(full)
     return found if found is not None or full == path else walker.shell.files(path)
+
+
+def find_word(walker: Walker, word: Word) -> PlacedText | None:
+    """The text of the file that a word names, also below a folder that only the run tells."""
+    if word.known:
+        return find(walker, word.known)
+    path = word.located
+    return walker.shell.files(path) if path else None
 
 
 def written_by(script: Script | None, word: Word) -> PlacedText | None:
@@ -121,8 +134,11 @@ def _same_path(one: str | None, other: str | None) -> bool:
 
 def in_directory(files: Files, path: str, directory: Setting[str] | None) -> PlacedText | None:
     """The text of a file by a path that may be relative to a working directory."""
-    if isinstance(directory, Set) and not path.startswith("/"):
-        found = files(posixpath.normpath(posixpath.join(directory.value, path)))
+    folder = directory.value if isinstance(directory, Set) else None
+    if isinstance(directory, Unknown):
+        folder = directory.path
+    if folder and not path.startswith("/"):
+        found = files(posixpath.normpath(posixpath.join(folder, path)))
         if found is not None:
             return found
     return files(path)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import posixpath
 from typing import TYPE_CHECKING, Final
 
 from kube_gaplint import lazy_re
 from kube_gaplint.facts.shell_names import given_because
 from kube_gaplint.launch.shell_arithmetic import evaluate, names, transform
 from kube_gaplint.launch.shell_sinks import Sink, ValueSink
-from kube_gaplint.launch.shell_state import ARGUMENTS, DIRECTORY, ZERO, Variable
-from kube_gaplint.launch.shell_text import EMPTY, Elements, Hole, Value, flatten
+from kube_gaplint.launch.shell_state import ARGUMENTS, DIRECTORY, PLACE, SOURCE, ZERO, Variable
+from kube_gaplint.launch.shell_text import EMPTY, Elements, Hole, Value, flatten, located
 from kube_gaplint.model.setting import Origin, Unknown
 
 if TYPE_CHECKING:
@@ -84,7 +85,7 @@ def parameter(expander: Expander, name: str, index: str, start: int, end: int, s
             sink.values(given, start, end, quoted, name == "*")
         return
     if not _NAME.fullmatch(name):
-        value = _special(expander, name)
+        value = _special(expander, name) or (_here(expander, "BASH_SOURCE", start, end) if name == "0" else None)
         if value is None:
             expander.unknown(f"${name} is only known when the script runs", start, end, sink, quoted)
         else:
@@ -96,6 +97,8 @@ def parameter(expander: Expander, name: str, index: str, start: int, end: int, s
         directory = expander.state.data.get(DIRECTORY)
         if name == "PWD" and isinstance(directory, str):
             sink.run(directory, start, end)
+        elif name in ("PWD", "BASH_SOURCE") and (here := _here(expander, name, start, end)) is not None:
+            sink.value(here, start, end, quoted)
         else:
             # one unknown for all its uses: `$D/x` and `$D/x` are the same file
             reason = why_unknown(expander, name)
@@ -111,6 +114,25 @@ def parameter(expander: Expander, name: str, index: str, start: int, end: int, s
     scalar = variable.scalar
     if scalar is not None:
         sink.value(scalar, start, end, quoted)
+
+
+def _here(expander: Expander, name: str, start: int, end: int) -> Value | None:
+    """The working directory, or the file that is read, which only the run tells: by its path in the repository."""
+    data = expander.state.data
+    path: object = data.get(PLACE, "")
+    if name == "BASH_SOURCE":
+        found = data.get(SOURCE) or data.get(ZERO)
+        if isinstance(found, Value):
+            return found
+        path = _ITSELF
+    if not isinstance(path, str):
+        return None
+    unknown = Unknown(f"${name} is only known when the script runs", Origin(expander.source.place(start, end)), path=path)
+    return Value([Hole(unknown, expander.source, start, end)])
+
+
+_ITSELF: Final = "script"
+"""Stands for the name of a script that nobody has called by it: only the folder around it counts."""
 
 
 def _special(expander: Expander, name: str) -> Value | None:
@@ -290,6 +312,12 @@ def _change(
         sink.value(expander.computed(result, start, end), start, end, quoted)
         return
     inner = value.unknown() if one else None
+    if inner is not None and operator in ("%", "%%") and expander.text[at : end - 1] == "/*":
+        path = located(value)
+        if path is not None:  # the folder of a file that only the run tells
+            folder = Unknown(inner.reason, Origin(expander.source.place(start, end)), path=posixpath.dirname(path))
+            sink.hole(Hole(folder, expander.source, start, end), quoted)
+            return
     reason = inner.reason if inner is not None else f"{expander.shown(start, end)} is not computed"
     expander.unknown(reason, start, end, sink, quoted, many=not one)
 
@@ -338,6 +366,8 @@ def _default(
     if not assigns:
         if present is False:
             expander.expand_default(at, end - 1, sink, quoted)
+        elif _is_folder(expander, name):
+            parameter(expander, name, index, start, end, sink, quoted)
         else:
             expander.unknown(reason, start, end, sink, quoted)
         return
@@ -353,6 +383,12 @@ def _default(
     before = expander.state.variable(name)
     exported = before.exported if before is not None else (False if present is False else None)
     expander.state.assign(name, Variable(fresh, None, exported, origin))
+
+
+def _is_folder(expander: Expander, name: str) -> bool:
+    """Whether a variable is surely a folder of the repository (`${SLURM_SUBMIT_DIR:-.}`)."""
+    variable = expander.state.variable(name) if _NAME.fullmatch(name) else None
+    return variable is not None and variable.scalar is not None and located(variable.scalar) is not None
 
 
 def _reason(expander: Expander, name: str) -> str:

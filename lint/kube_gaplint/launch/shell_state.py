@@ -67,6 +67,10 @@ OPEN: Final[Key] = ("state", "open")
 DIRECTORY: Final[Key] = ("state", "directory")
 ARGUMENTS: Final[Key] = ("state", "arguments")
 ZERO: Final[Key] = ("state", "zero")
+SOURCE: Final[Key] = ("state", "source")
+"""The file that is sourced at this point."""
+PLACE: Final[Key] = ("state", "place")
+"""Where the working directory is not known: the folder of the repository that it is."""
 
 Changes: TypeAlias = "dict[Key, object]"
 

@@ -387,6 +387,8 @@ class _Analysis(Struct, frozen=True):
             return self.succeeds(statement.body)
         if isinstance(statement, Group):
             return bool(statement.body.items) and self.succeeds(statement.body.items[-1][0])
+        if isinstance(statement, If):
+            return self.passes_by(statement)
         words = self.words(statement)
         if not words:
             return False
@@ -397,6 +399,16 @@ class _Analysis(Struct, frozen=True):
         if words[0] == "conda":
             return words[1:2] == ["deactivate"]
         return words[0].rsplit("/", 1)[-1] in SUCCEED_ANYWAY or words == ["wait"]
+
+    def passes_by(self, statement: If) -> bool:
+        """An `if` over plain tests that gives 0 where none of them holds, or whichever does."""
+        conditions = [item for condition, _ in statement.clauses for item, _ in condition.items]
+        if not all(self.words(one)[:1] in (["["], ["[["], ["test"]) for one in conditions):
+            return False
+        if statement.otherwise is None:
+            return True
+        bodies = [*(body for _, body in statement.clauses), statement.otherwise]
+        return all(body.items and self.succeeds(body.items[-1][0]) for body in bodies)
 
     def shows(self, statement: Statement) -> bool:
         """It only prints the status."""

@@ -8,6 +8,7 @@ variable ten thousand times costs ten thousand steps; nothing recurses.
 
 from __future__ import annotations
 
+import posixpath
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
@@ -212,6 +213,19 @@ class Elements(tuple[Value, ...]):
 
 
 NO_ELEMENTS: Final = Elements()
+
+
+def located(value: Value) -> str | None:
+    """The path in the repository of a value that begins with a folder which only the run tells; None for others."""
+    atoms = flatten(value)
+    first = next(atoms, None)
+    if first is None or first.hole is None or first.hole.unknown.path is None:
+        return None
+    rest = list(atoms)
+    if any(one.hole is not None for one in rest):
+        return None
+    tail = "".join(one.text for one in rest)
+    return posixpath.normpath((first.hole.unknown.path or ".") + tail) if tail[:1] in ("", "/") else None
 
 
 class Cell:

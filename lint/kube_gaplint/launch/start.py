@@ -98,7 +98,8 @@ def _started(command: Command, files: Files, parent: Script | None, budget: Budg
         if text is None:
             return Started([command], [], _reason(call.word))
     elif call.kind == "file" and call.word is not None:
-        text = find(call.word.known) if call.word.known else None
+        path = call.word.located
+        text = find(path) if path else None
         text = text if text is not None else written_by(parent, call.word)
         if text is None:
             return Started([command], [], unseen(call.word))

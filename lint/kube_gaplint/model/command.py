@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Mapping
 from typing import Literal, TypeAlias
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from kube_gaplint.model.environment import Environment
 from kube_gaplint.model.setting import Origin, Set, Setting, Unknown
@@ -62,11 +64,26 @@ class Word(Struct, frozen=True):
         return "".join(piece if isinstance(piece, str) else "…" for piece in self.pieces)
 
     @property
+    def located(self) -> str | None:
+        """The path that the word is, also where only a folder of the repository before it is unknown
+        (`$(pwd)/conf/run.toml` gives `conf/run.toml`); None where more of it is unknown."""
+        first = self.pieces[0]
+        if not isinstance(first, Unknown):
+            return self.known
+        rest = self.pieces[1:]
+        if first.path is None or any(isinstance(piece, Unknown) for piece in rest):
+            return None
+        tail = "".join(piece for piece in rest if isinstance(piece, str))
+        return posixpath.normpath((first.path or ".") + tail) if tail[:1] in ("", "/") else None
+
+    @property
     def setting(self) -> Setting[str]:
         text = self.known
         if text is not None:
             return Set(text, Origin(self.place))
-        return next(piece for piece in self.pieces if isinstance(piece, Unknown))
+        unknown = next(piece for piece in self.pieces if isinstance(piece, Unknown))
+        path = self.located
+        return unknown if path == unknown.path else replace(unknown, path=path)
 
     def from_offset(self, offset: int) -> Word:
         """The word without its first `offset` known characters (`--save=X` to `X`); the place stays the whole word."""

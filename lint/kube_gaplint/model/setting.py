@@ -91,6 +91,9 @@ class Unknown(Struct, frozen=True):
     """For a text: what is known of its beginning (`/ckpt/` of `/ckpt/$RUN`)."""
     choices: tuple[str, ...] = ()
     """For a text: everything that it may be, where all of that is seen (a variable that is set in one branch)."""
+    path: str | None = None
+    """For a text: the file or folder of the repository that it names, by its path from where relative paths stand
+    (empty for `$(pwd)`); None where it names none."""
     rope: object = None
     """For an exported variable: the shell's own record of its known and unknown parts, so that a shell started inside
     (`bash -c '$LAUNCHER $CMD'`) still sees the known ones. It means nothing to anybody else."""
