@@ -163,7 +163,8 @@ class ConfigSource(Struct, frozen=True):
     positional: tuple[str, ...] = ()
     name_option: str = ""
     standard: tuple[str, ...] = ()
-    """Base names of files that the release ships: what they hold are the defaults of the row."""
+    """Base names of files, and names of Hydra's configurations, that the release ships: what they hold are the
+    defaults of the row."""
     default_elsewhere: str = ""
     """Why missing keys are unknown even where no file is named: the recipe holds them in the image."""
 
@@ -788,7 +789,11 @@ FRAMEWORKS: tuple[FrameworkFacts, ...] = (
         source="volcengine/verl verl/trainer/config/ppo_trainer.yaml, sft_trainer.yaml",
         least_torch=(2, 3),
         recognition=Recognition(modules=("verl.trainer.*",), paths=("*verl/trainer/*.py",)),
-        config=ConfigSource(options=("config-path",), name_option="config-name"),
+        config=ConfigSource(
+            options=("config-path", "config-name"),
+            name_option="config-name",
+            standard=("ppo_trainer", "ppo_megatron_trainer"),
+        ),
         save_path=(PathOf((("trainer.default-local-dir", "checkpoints"),)),),
         second_path=(_path("trainer.default-hdfs-dir"),),
         interval=(Amount(("trainer.save-freq",), "steps"),),

@@ -313,12 +313,16 @@ _SIGNS = (
 
 # -- configuration files ---------------------------------------------------------------------------------------------
 
-_ANY_CONFIG = ConfigSource(options=CONVENTIONS.config, positional=_CONFIG_ENDINGS)
+_ANY_CONFIG = ConfigSource(options=CONVENTIONS.config, positional=_CONFIG_ENDINGS, name_option="config-name")
 
 
 def read_configs(options: Options, source: ConfigSource, files: Files) -> tuple[Config, ...]:
     """The configuration files that the arguments name. One that is not visible comes out open."""
     found: list[Config] = []
+    if source.name_option:
+        named = _named_config(options, source, files)
+        if named is not None:
+            return (named,)
     for _, occurrence in options.among(source.options):
         if not occurrence.bare:
             found.append(_config(occurrence.value, Origin(occurrence.word.place), source, files))
@@ -328,8 +332,27 @@ def read_configs(options: Options, source: ConfigSource, files: Files) -> tuple[
     return tuple(found)
 
 
+def _named_config(options: Options, source: ConfigSource, files: Files) -> Config | None:
+    """Hydra's configuration by its name (`--config-name`), where it is a file in reach or one that the release ships."""
+    named = options.find(source.name_option)
+    if named is None or not isinstance(named.value, Set) or not named.value.value:
+        return None
+    from kube_gaplint.launch.hydra import named_config
+
+    folder = options.find("config-path")
+    path = "" if folder is None else _path(folder.value)
+    if path is None:
+        return None
+    return named_config(path, named.value.value, Origin(named.word.place), files, source.standard)
+
+
+def _path(setting: Setting[str]) -> str | None:
+    """The path that a value is, as far as files can be looked up by it."""
+    return setting.value if isinstance(setting, Set) else setting.path if isinstance(setting, Unknown) else None
+
+
 def _config(setting: Setting[str], origin: Origin, source: ConfigSource, files: Files) -> Config:
-    path = setting.value if isinstance(setting, Set) else setting.path if isinstance(setting, Unknown) else None
+    path = _path(setting)
     if path is None:
         return Config("", origin, open_because="the configuration file is not known")
     if posixpath.basename(path) in source.standard:

@@ -1,0 +1,58 @@
+"""Hydra's defaults lists."""
+
+from __future__ import annotations
+
+from kube_gaplint.launch.hydra import named_config
+from kube_gaplint.model.setting import Origin, Set
+from kube_gaplint.text.source import PlacedText, Source, WholeText
+
+FILES = {
+    "conf/run.yaml": "defaults:\n- base\n- optim: fast\n- net@model.body: small\n- override hydra/launcher: slurm\n"
+    "- _self_\n- late\nsteps: 5\nname: own\n",
+    "conf/base.yaml": "steps: 1\nseed: 3\n",
+    "conf/optim/fast.yaml": "rate: 0.1\n",
+    "conf/net/small.yaml": "width: 64\n",
+    "conf/late.yaml": "name: late\n",
+    "conf/gap.yaml": "defaults: [base, {data: nowhere}]\nsteps: 2\n",
+    "conf/ring.yaml": "defaults: [ring]\n",
+}
+
+
+def text_of(path: str) -> PlacedText | None:
+    return WholeText(Source(path, FILES[path])) if path in FILES else None
+
+
+HOME = Origin(WholeText(Source("job.sh", "x")).place(0, 1))
+
+
+def known(name: str) -> dict[str, str]:
+    config = named_config("conf", name, HOME, text_of, ("shipped",))
+    assert config is not None
+    return {key: value.value for key, value in config.values.items() if isinstance(value, Set)}
+
+
+def test_later_parts_win_and_groups_keep_their_place() -> None:
+    assert known("run.yaml") == {
+        "steps": "5", "seed": "3", "optim.rate": "0.1", "model.body.width": "64", "name": "late",
+    }  # fmt: skip
+    config = named_config("conf", "run", HOME, text_of, ())
+    assert config is not None
+    assert not config.open_because
+
+
+def test_a_part_that_is_not_there_leaves_it_open_and_own_keys_win_by_default() -> None:
+    config = named_config("conf", "gap", HOME, text_of, ())
+    assert config is not None
+    assert "data/nowhere" in config.open_because
+    assert known("gap")["steps"] == "2"
+
+
+def test_a_ring_ends_and_a_shipped_configuration_is_closed() -> None:
+    ring = named_config("conf", "ring", HOME, text_of, ())
+    assert ring is not None
+    assert ring.open_because
+    shipped = named_config("conf", "shipped", HOME, text_of, ("shipped",))
+    assert shipped is not None
+    assert not shipped.values
+    assert not shipped.open_because
+    assert named_config("conf", "nothing", HOME, text_of, ()) is None
