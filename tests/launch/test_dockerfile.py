@@ -110,14 +110,21 @@ def test_files_of_a_container_are_those_that_were_copied_to_where_it_looks() -> 
     built = read_dockerfile(
         text(
             "FROM a:1 AS base\nWORKDIR /opt\nWORKDIR work\nENV MODE=fast LEVEL=$BASE_LEVEL\n"
-            "FROM base\nCOPY train.py .\nCOPY conf conf/\nCOPY jobs/*.sh /usr/local/bin/\nCOPY [\"tools\", \"/tools\"]\n"
+            'FROM base\nCOPY train.py .\nCOPY conf conf/\nCOPY jobs/*.sh /usr/local/bin/\nCOPY ["tools", "/tools"]\n'
         ),
         beside,
     )
     assert built is not None
     assert [
         (found := built.holds(path)) and found.text
-        for path in ("train.py", "/opt/work/train.py", "conf/big.toml", "/usr/local/bin/run.sh", "/tools/a.py", "/train.py")
+        for path in (
+            "train.py",
+            "/opt/work/train.py",
+            "conf/big.toml",
+            "/usr/local/bin/run.sh",
+            "/tools/a.py",
+            "/train.py",
+        )
     ] == ["t", "t", "c", "r", "a", None]
     mode, level = built.variables["MODE"], built.variables["LEVEL"]
     assert isinstance(mode, Set)

@@ -1,9 +1,9 @@
 """What a Dockerfile says of its image: the image that it starts from and the commands that it runs.
 
 Only that is read: `FROM` of the last stage (through the stages before it), `ARG` with a default, `RUN` in its shell
-form, and `COPY` and `WORKDIR` for the files that a `RUN` or a container reads. The grammar is that of the Dockerfile reference,
-https://docs.docker.com/reference/dockerfile/. What a builder may decide (`--target`, `--build-arg`) counts as left
-alone, and a name that only a build argument gives is unknown.
+form, and `COPY` and `WORKDIR` for the files that a `RUN` or a container reads. The grammar is that of the Dockerfile
+reference, https://docs.docker.com/reference/dockerfile/. What a builder may decide (`--target`, `--build-arg`) counts
+as left alone, and a name that only a build argument gives is unknown.
 """
 
 from __future__ import annotations
@@ -261,7 +261,9 @@ def _held(path: str, copies: list[_Copy], beside: Callable[[str], PlacedText | N
         source = copy.source.removeprefix("/") or "."  # the root of the build context
         target = posixpath.normpath(posixpath.join(copy.folder, copy.target))
         name = posixpath.basename(source.rstrip("/"))
-        inside = wanted if target == "." and not wanted.startswith("/") else wanted.removeprefix(target.rstrip("/") + "/")
+        inside = (
+            wanted if target == "." and not wanted.startswith("/") else wanted.removeprefix(target.rstrip("/") + "/")
+        )
         found = None
         if "*" in name:
             if globs(inside, name):

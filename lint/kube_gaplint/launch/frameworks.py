@@ -333,7 +333,7 @@ def read_configs(options: Options, source: ConfigSource, files: Files) -> tuple[
 
 
 def _named_config(options: Options, source: ConfigSource, files: Files) -> Config | None:
-    """Hydra's configuration by its name (`--config-name`), where it is a file in reach or one that the release ships."""
+    """Hydra's configuration by its name (`--config-name`), where that is a file in reach or one that is shipped."""
     named = options.find(source.name_option)
     if named is None or not isinstance(named.value, Set) or not named.value.value:
         return None

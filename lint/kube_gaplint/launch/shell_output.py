@@ -90,9 +90,11 @@ def _folder(walker: Walker, body: Block, commands: list[Command]) -> Value | Non
 def _follows(first: Command, second: Command) -> bool:
     """Whether two commands stand in one substitution: the one before stands in none of its own."""
     one, other = first.place, second.place
-    return one.source is other.source and one.span.end < other.span.start and "$(" not in one.source.text[
-        one.span.end : other.span.start
-    ]
+    return (
+        one.source is other.source
+        and one.span.end < other.span.start
+        and "$(" not in one.source.text[one.span.end : other.span.start]
+    )
 
 
 def _unseen_folder(walker: Walker, body: Block, path: object) -> Value | None:

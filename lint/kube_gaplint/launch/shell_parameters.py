@@ -127,7 +127,9 @@ def _here(expander: Expander, name: str, start: int, end: int) -> Value | None:
         path = _ITSELF
     if not isinstance(path, str):
         return None
-    unknown = Unknown(f"${name} is only known when the script runs", Origin(expander.source.place(start, end)), path=path)
+    unknown = Unknown(
+        f"${name} is only known when the script runs", Origin(expander.source.place(start, end)), path=path
+    )
     return Value([Hole(unknown, expander.source, start, end)])
 
 
