@@ -339,6 +339,7 @@ class Image(Struct, frozen=True):
 IMAGES: tuple[Image, ...] = (
     Image("*vllm-openai*", "inference"),
     Image("*vllm/vllm*", "inference"),
+    Image("*/jetstream-*", "inference"),
     Image("*llm-d*", "inference"),
     Image("*text-generation-inference*", "inference"),
     Image("*text-embeddings-inference*", "inference"),

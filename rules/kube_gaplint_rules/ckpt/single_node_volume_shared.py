@@ -8,6 +8,8 @@ from kube_gaplint.model.workload import Role, Volume, Workload
 from kube_gaplint.rule import Context, rule
 
 ONE_NODE = frozenset({"ReadWriteOnce", "ReadWriteOncePod"})
+SERVERS = frozenset({"Deployment", "StatefulSet", "ReplicaSet"})
+"""Kinds whose pods are mostly servers of their own: the first one serves while the others wait."""
 HOSTNAME = "kubernetes.io/hostname"
 
 
@@ -23,7 +25,8 @@ def check(workload: Workload, _context: Context) -> Iterator[Gap]:
 
     ## What it flags
     A claim with access mode ReadWriteOnce or ReadWriteOncePod that more than one pod of the workload mounts. Pods that
-    are pinned to one node (ReadWriteOnce), and claims that each pod gets for itself, are left alone.
+    are pinned to one node (ReadWriteOnce), and claims that each pod gets for itself, are left alone, and so are
+    Deployments and StatefulSets that nothing shows to train.
 
     ## Why it hurts
     The first pod attaches the volume, the others wait in ContainerCreating with a multi-attach error, and the gang
@@ -91,6 +94,8 @@ def check(workload: Workload, _context: Context) -> Iterator[Gap]:
     - https://kubernetes.io/docs/concepts/storage/persistent-volumes/#access-modes
     """
     if workload.purpose not in {"training", "unknown"} or workload.alone:
+        return
+    if workload.purpose == "unknown" and workload.subject.kind in SERVERS:
         return
     users: dict[str, list[tuple[Role, Volume]]] = {}
     for role in workload.roles:
