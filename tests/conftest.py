@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,11 +10,16 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+# Nothing is remembered from one test to another, nor in the home of whoever runs them; the tests of the cache bring
+# their own. It is set before anything else: many tests copy the environment for the programs that they start.
+os.environ["GAPLINT_NO_CACHE"] = "1"
+
 # Time says more about the machine than about the code: it belongs into benchmarks.
 settings.register_profile("gaplint", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("gaplint")
 
 MAY_START_PROGRAMS = (
+    "cache/test_replay.py",  # the command line as a process
     "cli/",  # the command line as a process
     "delivery/",  # pre-commit, pip, editors, actions
     "hostile/",  # the command line with little memory

@@ -25,13 +25,27 @@ def main() -> int:
             return 2
         return 0
     try:
-        from kube_gaplint.cli.app import run
+        from kube_gaplint.cli.names import is_check
 
-        return run(arguments)
+        if not is_check(arguments):
+            return _run(arguments)
+        from kube_gaplint.cache import replay
+
+        return replay.run(arguments, lambda: _run(arguments))
     except KeyboardInterrupt:  # while the modules were being imported
         return 130
+    except OSError as problem:  # while a result was being repeated
+        from kube_gaplint.cli.app import not_written
+
+        return not_written(problem)
     finally:
         gc.freeze()  # the interpreter's last search for cycles would visit every node of every file
+
+
+def _run(arguments: list[str]) -> int:
+    from kube_gaplint.cli.app import run
+
+    return run(arguments)
 
 
 if __name__ == "__main__":

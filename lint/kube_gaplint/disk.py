@@ -15,9 +15,11 @@ from contextvars import ContextVar
 
 from msgspec import Struct
 
-from kube_gaplint import filesystem
-from kube_gaplint.filesystem import FILE, FOLDER, LARGE, LINK, OTHER, SPECIAL, Refused
+from kube_gaplint import trace
+from kube_gaplint.filesystem import FILE, FOLDER, LINK, OTHER, SPECIAL, Refused, larger_than
 from kube_gaplint.text.read import MAX_BYTES
+
+LARGE = larger_than(MAX_BYTES)
 
 __all__ = [
     "FILE",
@@ -68,6 +70,7 @@ def reading_instead(texts: Mapping[str, bytes], gone: Collection[str] = frozense
 
     The bytes are asked for when a file is read, not before.
     """
+    trace.spoil()  # what is not on the disk cannot be asked for again
     token = _instead.set(_Instead(texts, gone, _added(texts)))
     try:
         yield
@@ -92,12 +95,12 @@ def entries(folder: str) -> list[tuple[str, str]]:
     """What a folder holds, by name: each name with what it is (`FILE`, `FOLDER`, `LINK`, `OTHER`). Raises OSError."""
     instead = _instead.get()
     if instead is None:
-        return filesystem.entries(folder)
+        return trace.entries(folder)
     added = instead.added.get(folder, {})
     try:
         found = [
             entry
-            for entry in filesystem.entries(folder)
+            for entry in trace.entries(folder)
             if entry[0] not in added and not (instead.gone and os.path.join(folder, entry[0]) in instead.gone)
         ]
     except OSError:
@@ -127,7 +130,7 @@ def file_type(path: str) -> int:
     held = None if instead is None else instead.holds(path)
     if held == 0:
         raise FileNotFoundError(path)
-    return filesystem.file_type(path) if held is None else held
+    return trace.file_type(path) if held is None else held
 
 
 def is_file(path: str) -> bool:
@@ -149,17 +152,17 @@ def exists(path: str) -> bool:
     """Whether there is anything at a path, be it a link that leads nowhere."""
     instead = _instead.get()
     held = None if instead is None else instead.holds(path)
-    return filesystem.exists(path) if held is None else bool(held)
+    return trace.exists(path) if held is None else bool(held)
 
 
 def real(path: str) -> str:
     """The absolute path without links."""
-    return filesystem.real(path)
+    return trace.real(path)
 
 
 def boundary_of(folder: str) -> str:
     """The git top level around a real folder, or empty."""
-    return filesystem.boundary_of(folder)
+    return trace.boundary_of(folder)
 
 
 def read(path: str, limit: int = MAX_BYTES) -> bytes:
@@ -170,7 +173,7 @@ def read(path: str, limit: int = MAX_BYTES) -> bytes:
             return instead.texts[path]
         if path in instead.gone:
             raise FileNotFoundError(path)
-    return filesystem.read(path, limit)
+    return trace.read(path, limit)
 
 
 def head(path: str, size: int) -> bytes:
@@ -178,7 +181,7 @@ def head(path: str, size: int) -> bytes:
     instead = _instead.get()
     if instead is not None and instead.holds(path) is not None:
         return read(path)[:size]
-    return filesystem.head(path, size)
+    return trace.head(path, size)
 
 
 def one_line(path: str) -> str:

@@ -2,8 +2,8 @@
 # Paths are strings here, as in discover.
 """The files on the disk, as they are: how gaplint lists folders and opens files.
 
-Only regular files are opened, and never through a link: paths here are real ones. Nobody but `disk` asks here, so that
-every look at the disk goes through one place.
+Only regular files are opened, and never through a link: paths here are real ones. Nobody but `trace` asks here, so that
+every look at the disk goes through one place. Nothing heavy is imported: a run that the cache answers loads this too.
 """
 
 from __future__ import annotations
@@ -11,11 +11,7 @@ from __future__ import annotations
 import os
 import stat
 
-from kube_gaplint.text import limits
-from kube_gaplint.text.read import MAX_BYTES
-
 SPECIAL = "not a regular file"
-LARGE = f"larger than {limits.FILE.shown}"
 
 FILE, FOLDER, LINK, OTHER = "file", "folder", "link", "other"
 """What an entry of a folder is, without following it. `OTHER`: a device, a pipe, a socket."""
@@ -26,11 +22,21 @@ for _flag in ("O_CLOEXEC", "O_NONBLOCK", "O_NOFOLLOW", "O_NOCTTY"):  # not every
 
 
 class Refused(Exception):
-    """A file that is not read: it is `SPECIAL` or `LARGE`."""
+    """A file that is not read: it is `SPECIAL` or `larger_than` the limit."""
 
 
-def entries(folder: str) -> list[tuple[str, str]]:
-    """What a folder holds, by name: each name with what it is. Raises OSError."""
+def larger_than(limit: int) -> str:
+    """Why a file of more than `limit` bytes is not read."""
+    whole, rest = divmod(limit, 2**20)
+    return f"larger than {limit:,} bytes" if rest else f"larger than {whole} MiB"
+
+
+def entries(folder: str) -> tuple[list[tuple[str, str]], os.stat_result]:
+    """What a folder holds, by name: each name with what it is; and the status of the folder just before.
+
+    Raises OSError.
+    """
+    status = os.stat(folder)
     found = []
     with os.scandir(folder) as listing:
         for entry in listing:
@@ -41,7 +47,7 @@ def entries(folder: str) -> list[tuple[str, str]]:
             else:
                 found.append((entry.name, LINK if entry.is_symlink() else OTHER))
     found.sort()
-    return found
+    return found, status
 
 
 def file_type(path: str) -> int:
@@ -71,8 +77,8 @@ def boundary_of(folder: str) -> str:
         here = parent
 
 
-def read(path: str, limit: int = MAX_BYTES) -> bytes:
-    """All bytes of a regular file of at most `limit` bytes. Raises OSError and Refused."""
+def read(path: str, limit: int) -> tuple[bytes, os.stat_result]:
+    """All bytes of a regular file of at most `limit` bytes, and its status just before. Raises OSError and Refused."""
     # A FIFO does not block the call and is refused, as is a link.
     descriptor = os.open(path, _OPEN_FLAGS)
     try:
@@ -81,11 +87,9 @@ def read(path: str, limit: int = MAX_BYTES) -> bytes:
             raise Refused(SPECIAL)
         size = status.st_size
         if size > limit:
-            raise Refused(LARGE)
+            raise Refused(larger_than(limit))
         data = os.read(descriptor, size + 1)
-        if len(data) == size:
-            return data
-        return _rest(descriptor, data, limit)
+        return (data if len(data) == size else _rest(descriptor, data, limit)), status
     finally:
         os.close(descriptor)
 
@@ -97,16 +101,17 @@ def _rest(descriptor: int, data: bytes, limit: int) -> bytes:
         parts.append(data)
         total += len(data)
     if total > limit:
-        raise Refused(LARGE)
+        raise Refused(larger_than(limit))
     return b"".join(parts)
 
 
-def head(path: str, size: int) -> bytes:
-    """The first bytes of a regular file. Raises as `read` does."""
+def head(path: str, size: int) -> tuple[bytes, os.stat_result]:
+    """The first bytes of a regular file, and its status just before. Raises as `read` does."""
     descriptor = os.open(path, _OPEN_FLAGS)
     try:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
             raise Refused(SPECIAL)
-        return os.read(descriptor, size)
+        return os.read(descriptor, size), status
     finally:
         os.close(descriptor)

@@ -13,9 +13,10 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from kube_gaplint import progress
+from kube_gaplint import progress, trace
 from kube_gaplint.text.nodes import Node
 from kube_gaplint.text.source import Source
+from kube_gaplint.trace import Trace
 
 _work: Callable[[int], bytes] | None = None
 
@@ -33,8 +34,8 @@ def forked(work: Callable[[int], bytes], number: int) -> list[bytes] | None:
         with ProcessPoolExecutor(number, get_context("fork"), _begin) as pool:
             try:
                 with _signals_later():
-                    results = pool.map(_run, range(number))
-                return list(results)
+                    running = pool.map(_run, range(number))
+                results = list(running)
             except BaseException:
                 for process in (pool._processes or {}).values():
                     process.terminate()  # nobody waits for the others any more
@@ -43,6 +44,9 @@ def forked(work: Callable[[int], bytes], number: int) -> list[bytes] | None:
         return None
     finally:
         _work = None
+    for _, noted in results:
+        trace.take_over(noted)
+    return [result for result, _ in results]
 
 
 _SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
@@ -68,10 +72,11 @@ def _begin() -> None:
     signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
 
 
-def _run(number: int) -> bytes:
-    assert _work is not None
+def _run(number: int) -> tuple[bytes, Trace | None]:
+    work = _work
+    assert work is not None
     with progress.heard_by(None):
-        return _work(number)
+        return trace.apart(lambda: work(number))
 
 
 class _Writer(pickle.Pickler):

@@ -18,7 +18,7 @@ from typing import Literal, TypeAlias
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from kube_gaplint import lazy_re
+from kube_gaplint import lazy_re, trace
 from kube_gaplint.facts.candidates import SUPPRESSION_WORD
 from kube_gaplint.findings import Finding, Gap, Suppressed
 from kube_gaplint.model.setting import Origin
@@ -573,9 +573,11 @@ def _check(
         message = f"until={suppression.until} is no date (YYYY-MM-DD), so the suppression of {shown} is not in force"
         yield _gap(EXPIRED, suppression, message, shown)
         state.codes.clear()
-    elif today is not None and last < today:
-        yield _gap(EXPIRED, suppression, f"the suppression of {shown} was good until {suppression.until}", shown)
-        state.codes.clear()
+    elif today is not None:
+        trace.depends_on(today)
+        if last < today:
+            yield _gap(EXPIRED, suppression, f"the suppression of {shown} was good until {suppression.until}", shown)
+            state.codes.clear()
 
 
 def _gap(code: MetaCode, suppression: Suppression, message: str, detail: str) -> tuple[MetaCode, Gap]:

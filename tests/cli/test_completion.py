@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from kube_gaplint.cli.app import COMMANDS, COMPLETION, run
+from kube_gaplint.cli.app import run
+from kube_gaplint.cli.names import COMMANDS, COMPLETION
 
 Captured = pytest.CaptureFixture[str]
 

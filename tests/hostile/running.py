@@ -52,11 +52,11 @@ class Outcome:
 
 
 def environment(**more: str) -> dict[str, str]:
-    """The variables of a run: this tree's code, and no home to find anything in."""
+    """The variables of a run: this tree's code, and no home to find anything in or to remember results."""
     kept = {
         name: value for name, value in os.environ.items() if name in ("PATH", "PYTHONPATH", "PYTHONDONTWRITEBYTECODE")
     }
-    return {**kept, "HOME": "/nonexistent", "LC_ALL": "C.UTF-8", **more}
+    return {**kept, "HOME": "/nonexistent", "GAPLINT_NO_CACHE": "1", "LC_ALL": "C.UTF-8", **more}
 
 
 _PR_CAPBSET_DROP, _CAP_DAC_OVERRIDE, _CAP_DAC_READ_SEARCH = 24, 1, 2

@@ -185,6 +185,26 @@ def test_what_only_looks_starts_nothing_and_writes_nothing(arguments: list[str],
     assert not [path for path in loaded if path.startswith(str(repository))]
 
 
+def test_results_are_remembered_in_the_home_alone(repository: Path, notes: Path, tmp_path: Path) -> None:
+    """Where there is a home; a run that is repeated writes nothing."""
+    (tmp_path / "home").mkdir()
+    before = sorted(repository.rglob("*"))
+    variables = {"HOME": str(tmp_path / "home"), "GAPLINT_NO_CACHE": ""}
+    first = spied(".", folder=repository, notes=notes, variables=variables)
+    cache = tmp_path / "home/.cache/gaplint"
+    made = {path for path in first.changed if Path(path).is_absolute()}
+    assert made == {str(cache.parent), str(cache)}
+    inside = set(first.changed) - made  # named from within that folder
+    assert inside
+    assert all((cache / path.split(".")[0]).parent == cache for path in inside)
+    assert {path.name.rpartition(".")[2] for path in cache.iterdir()} - {"code"} == {"run", "TAG"}
+    again = spied(".", folder=repository, notes=notes, variables=variables)
+    assert (again.code, again.out) == (first.code, first.out)
+    assert not [path for path in again.changed if ".code" not in path]
+    assert again.programs == again.of("socket") == []
+    assert sorted(repository.rglob("*")) == before
+
+
 def test_standard_input_starts_nothing(repository: Path, notes: Path) -> None:
     many = "---\n".join(job(name=f"train-{number}") for number in range(30))
     run = spied("-", folder=repository, notes=notes, stdin=many.encode())

@@ -17,7 +17,7 @@ from markdown_it import MarkdownIt
 from docsite import addresses, graph, library, replays, rules, sitemap
 from docsite.text import escaped, relisted, with_links
 from kube_gaplint import incidents, registry
-from kube_gaplint.cli.app import COMMANDS
+from kube_gaplint.cli.names import COMMANDS
 
 ROOT = Path(__file__).parent.parent.parent
 PAGES = sitemap.generated()

@@ -7,7 +7,8 @@ import importlib
 import click
 
 from docsite.text import front
-from kube_gaplint.cli.app import COMMANDS, CONTEXT
+from kube_gaplint.cli.app import CONTEXT
+from kube_gaplint.cli.names import COMMANDS
 
 
 def page() -> str:

@@ -66,7 +66,12 @@ def navigation() -> list[object]:
     """The site's order. A page of docs/ that is missing here fails the build."""
     return [
         {"Start": "index.md"},
-        {"Using it": ["installation.md", "commands.md", "configuration.md", "adoption.md", "plan.md", "editors.md"]},
+        {
+            "Using it": [
+                "installation.md", "commands.md", "configuration.md", "adoption.md", "cache.md", "plan.md",
+                "editors.md",
+            ]
+        },
         {
             "In pipelines": [
                 "ci/README.md", "ci/pre-commit.md", "ci/github.md", "ci/gitlab.md", "ci/buildkite.md", "ci/jenkins.md",

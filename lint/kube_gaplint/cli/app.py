@@ -16,6 +16,7 @@ from kube_gaplint import lean
 from kube_gaplint.__main__ import version
 from kube_gaplint.cli import console
 from kube_gaplint.cli.failure import Failure, Misuse
+from kube_gaplint.cli.names import COMMANDS, COMPLETION
 
 if TYPE_CHECKING:
     from types import FrameType
@@ -26,21 +27,6 @@ EMPTY = 3
 INTERRUPTED = 130
 READER_GONE = 141
 """What a shell gives for a program that SIGPIPE has ended: whoever read standard output wants no more of it."""
-COMPLETION = "_GAPLINT_COMPLETE"
-"""The variable by which a shell asks for completions."""
-
-COMMANDS = {
-    "check": "Lint files and folders. This is what happens without a command.",
-    "show": "Show what gaplint understood of each workload.",
-    "explain": "Show the page of a rule or an incident.",
-    "rules": "List the rules.",
-    "incidents": "Search the incidents that the rules stand on.",
-    "plan": "Compute failures, save intervals, restart budgets and goodput of a run.",
-    "config": "Show the configuration in force, or the schema of configurations.",
-    "init": "Write a configuration to start from.",
-    "lsp": "Serve an editor by the Language Server Protocol.",
-}
-"""The commands with their line in the help; each is a module here with a click command `command`."""
 
 CONTEXT: dict[str, Any] = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
@@ -86,15 +72,20 @@ def run(arguments: Sequence[str]) -> int:
     except Failure as problem:
         console.error(str(problem))
         return WRONG
-    except BrokenPipeError:
-        return READER_GONE
     except OSError as problem:
-        if problem.errno not in (errno.ENOSPC, errno.EIO, errno.EBADF, errno.EDQUOT, errno.EAGAIN):
-            return _crashed(problem)
-        console.error(f"the report could not be written: {problem.strerror}")
-        return WRONG
+        return not_written(problem)
     except Exception as problem:
         return _crashed(problem)
+
+
+def not_written(problem: OSError) -> int:
+    """The exit code of a run whose report could not be written; says why. Any other problem is a crash."""
+    if isinstance(problem, BrokenPipeError):
+        return READER_GONE
+    if problem.errno not in (errno.ENOSPC, errno.EIO, errno.EBADF, errno.EDQUOT, errno.EAGAIN):
+        return _crashed(problem)
+    console.error(f"the report could not be written: {problem.strerror}")
+    return WRONG
 
 
 def _run(arguments: list[str]) -> int:
@@ -140,11 +131,11 @@ def _may_be_linted(path: str) -> bool:
     """Whether a path that is called like a command is a file, or a folder with a manifest or script right in it."""
     from pathlib import Path
 
-    if not Path(path).is_dir():
-        return Path(path).is_file()
-    from kube_gaplint.disk import file_names
+    from kube_gaplint.disk import file_names, is_file, is_folder
     from kube_gaplint.facts.candidates import SCRIPT_ENDINGS, YAML_ENDINGS
 
+    if not is_folder(path):
+        return is_file(path)
     return any(Path(name).suffix.lower() in YAML_ENDINGS | SCRIPT_ENDINGS for name in file_names(path))
 
 

@@ -211,6 +211,14 @@ def _tell_version(context: click.Context, _option: click.Parameter, asked: bool)
     callback=_tell_version,
     help="Show the versions of gaplint and its rules, and exit.",
 )
+@click.option(
+    "--no-cache",
+    cls=Grouped,
+    group=_INPUT,
+    is_flag=True,
+    expose_value=False,  # it is heeded before this is loaded
+    help="Judge everything again, and remember nothing. The result is the same; `gaplint cache` tells more.",
+)
 @with_inputs
 def command(inputs: Inputs, **values: Any) -> int:
     """Find what will hang a GPU training run, lose its work or leave it dead, in its manifests, before it starts.

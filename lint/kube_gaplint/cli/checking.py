@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kube_gaplint import disk, registry
+from kube_gaplint import disk, registry, trace
 from kube_gaplint.cli import console
 from kube_gaplint.cli.app import EMPTY, FOUND
 from kube_gaplint.cli.failure import Failure, Misuse
@@ -133,6 +133,8 @@ def run(asked: Asked) -> int:
     console.write_out(render(asked.format_, report, options))
     if asked.format_ not in FOR_PEOPLE:
         _tell(report, least, quiet=asked.quiet)
+    if not (asked.outputs or asked.fix or asked.add_suppressions is not None or asked.diff_base or "-" in inputs.paths):
+        trace.complete()  # only the disk was asked, and nothing was written but this report
     return _exit_code(report, failing, fail_if_empty=asked.fail_if_empty)
 
 

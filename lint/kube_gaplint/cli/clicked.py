@@ -7,8 +7,9 @@ from collections.abc import Sequence
 
 import click
 
-from kube_gaplint.cli.app import COMMANDS, CONTEXT
+from kube_gaplint.cli.app import CONTEXT
 from kube_gaplint.cli.failure import Failure, Misuse
+from kube_gaplint.cli.names import COMMANDS
 
 
 def invoke(name: str, arguments: Sequence[str]) -> int:

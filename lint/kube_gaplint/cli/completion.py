@@ -12,7 +12,8 @@ import click
 from click.shell_completion import CompletionItem, ShellComplete, get_completion_class
 
 from kube_gaplint.cli import console
-from kube_gaplint.cli.app import COMMANDS, COMPLETION, WRONG
+from kube_gaplint.cli.app import WRONG
+from kube_gaplint.cli.names import COMMANDS, COMPLETION
 
 
 class _Everything(click.Group):

@@ -8,6 +8,7 @@ import os
 import sys
 from typing import TYPE_CHECKING, TextIO
 
+from kube_gaplint import streams, trace
 from kube_gaplint.report.escape import guarded, visible
 
 if TYPE_CHECKING:
@@ -59,24 +60,9 @@ def write_out(text: str) -> None:
         return
     if stream is None:
         raise OSError(errno.EBADF, "standard output is closed")
-    encoding = stream.encoding or "utf-8"
-    data = text.encode(encoding, "backslashreplace")
-    buffer = getattr(stream, "buffer", None)
-    try:
-        if buffer is None:  # a stream that takes text only
-            stream.write(data.decode(encoding))
-        else:
-            stream.flush()
-            left = memoryview(data)
-            while left:  # without a buffer (PYTHONUNBUFFERED) a part may be written, or nothing
-                written = buffer.write(left)
-                if written is None:
-                    raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
-                left = left[written:]
-        stream.flush()
-    except OSError:
-        _silence()  # or the interpreter tries once more at its end, and complains in its own words
-        raise
+    data = text.encode(stream.encoding or "utf-8", "backslashreplace")
+    streams.write(stream, data)
+    trace.said(trace.OUT, data)
 
 
 def note(message: str) -> None:
@@ -86,6 +72,7 @@ def note(message: str) -> None:
         return
     lines = message.split("\n")
     text = "".join(f"{guarded(visible(line, ascii_only=is_ascii_only(stream)))}\n" for line in lines)
+    trace.said(trace.ERROR, text.encode("utf-8", "surrogatepass"))
     with contextlib.suppress(OSError):  # there is nowhere else to tell it
         stream.write(text)
         stream.flush()
@@ -97,15 +84,6 @@ def error(message: str) -> None:
 
 def hint(message: str) -> None:
     note(f"gaplint: hint: {message}")
-
-
-def _silence() -> None:
-    """Send what is still buffered for standard output nowhere: its reader has gone."""
-    try:
-        with open(os.devnull, "wb") as nowhere:  # noqa: PTH123
-            os.dup2(nowhere.fileno(), sys.stdout.fileno())
-    except (OSError, ValueError, AttributeError):
-        pass
 
 
 def write_file(path: Path, text: str) -> None:

@@ -11,8 +11,8 @@ from msgspec import Struct
 
 from kube_gaplint import disk, git_patterns
 from kube_gaplint.cli import console
-from kube_gaplint.cli.app import COMMANDS
 from kube_gaplint.cli.failure import Failure, Misuse, did_you_mean
+from kube_gaplint.cli.names import COMMANDS
 from kube_gaplint.text.read import MAX_BYTES
 
 if TYPE_CHECKING:

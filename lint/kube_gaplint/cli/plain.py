@@ -13,6 +13,8 @@ from kube_gaplint.cli.checking import Asked
 from kube_gaplint.cli.inputs import Inputs
 from kube_gaplint.report import FORMATS
 
+HEEDED = frozenset({"--no-cache"})
+"""Flags that did their work before this is loaded."""
 INPUT_FLAGS = {"--isolated": "isolated", "--force-exclude": "force_exclude"}
 """Flags and the fields of `Inputs` that they set."""
 FLAGS = {
@@ -41,6 +43,8 @@ def read(arguments: Sequence[str]) -> Asked | None:
     for word in words:
         if word == "-" or not word.startswith("-"):
             paths.append(word)
+        elif word in HEEDED:
+            continue
         elif word in INPUT_FLAGS:
             inputs[INPUT_FLAGS[word]] = True
         elif word in FLAGS:
