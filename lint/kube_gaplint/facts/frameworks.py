@@ -611,7 +611,7 @@ FRAMEWORKS: tuple[FrameworkFacts, ...] = (
         interval=(Amount(("checkpoint-period",), "steps"),),
         interval_default=Default(10_000, "steps", "checkpoint_period 10000"),
         saving=Switch(("enable-checkpointing",), default=True, note="enable_checkpointing true"),
-        total=(Amount(("steps",), "steps"),),
+        total=(Amount(("steps",), "steps"), Amount(("max-train-steps",), "steps")),  # the second is MaxDiffusion's
         total_default=Default(150_001, "steps", "steps 150001"),
         retention=(Amount(("max-num-checkpoints-to-keep",), "steps"),),
         resume=Resume("always", note="the same run_name goes on from its last checkpoint"),

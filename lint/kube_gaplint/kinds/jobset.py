@@ -133,7 +133,7 @@ class _Policy(Struct, frozen=True):
             if not isinstance(rule.action, Set):
                 return Unknown("the action of a failure rule is not known", rule.origin)
             if rule.action.value == "FailJobSet":
-                return Set(0, replace(rule.origin, note=FAILS_THE_SET))
+                return Set(0, rule.origin if rule.reasons else replace(rule.origin, note=FAILS_THE_SET))
             return Set(UNBOUNDED, rule.origin) if rule.ignores_budget else self.maximum
         return self.maximum
 
@@ -161,7 +161,8 @@ def restart_layers(spec: Part, jobs: Sequence[JobPart]) -> list[RestartLayer]:
     loss = policy.budget(name, _reason(job.on_disruption if job else ""))
     own = job.layers("Job") if job is not None else []
     if crash is loss or (isinstance(crash, Set) and isinstance(loss, Set) and crash.value == loss.value):
-        return [RestartLayer("JobSet", "workload", crash, _place(crash, part)), *own]
+        both = loss if loss is maximum else crash  # a rule for some failures does not explain them all
+        return [RestartLayer("JobSet", "workload", both, _place(both, part)), *own]
     return [
         RestartLayer("JobSet", "workload", crash, _place(crash, part), FAILURE),
         RestartLayer("JobSet", "workload", loss, _place(loss, part), LOSS, "by a rule of the failurePolicy"),

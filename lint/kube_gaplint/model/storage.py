@@ -79,6 +79,8 @@ def kept(process: TrainingProcess, path: Setting[str]) -> Kept:
         text, whole = path.prefix, False
     else:
         return Kept("unknown")
+    if not text:
+        return Kept("unknown")  # a placeholder that the shell took for a redirection, say
     if "://" in text:
         return Kept("kept", "an object store")
     if process.workload.batch is not None:

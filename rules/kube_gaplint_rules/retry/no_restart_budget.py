@@ -130,6 +130,8 @@ def check(workload: Workload, context: Context) -> Iterator[Gap]:
     layer = deciding_layer(workload)
     if layer is None or disruptions_are_ignored(workload) or "ExitCode" in restart_policies(workload).values():
         return
+    if _restarts_after_losses(workload):
+        return
     if is_brief(workload, context.profile) or any(_meets_in_a_file(process) for process in workload.processes):
         return
     found = _zero(workload, layer)
@@ -153,6 +155,13 @@ def check(workload: Workload, context: Context) -> Iterator[Gap]:
         severity=severity,
         related=() if spot is None else (Related(spot, "the pods run on nodes that may be taken away at any time"),),
         fix=None if remedy is None else Fix(remedy, changes),
+    )
+
+
+def _restarts_after_losses(workload: Workload) -> bool:
+    """A JobSet whose rule ends it for some failures alone, and which starts again after the others."""
+    return any(
+        layer.owner == "JobSet" and "failure" not in layer.on and not _is_zero(layer) for layer in workload.restarts
     )
 
 

@@ -91,11 +91,14 @@ def check(workload: Workload, _context: Context) -> Iterator[Gap]:
             continue
         gpus = "1 accelerator" if count.value == 1 else f"{count.value} accelerators"
         pods = role.replicas.value if isinstance(role.replicas, Set) else 1
+        cost = f"{count.value * max(pods, 1) * 24:,} GPU-hours a day are kept from other jobs"
+        if any(device.partial for device in container.accelerators):
+            gpus, cost = f"a share of {gpus}", "what it holds is kept from other jobs all day"
         each = "" if pods < 2 else f" in each of {pods} pods"
         yield Gap(
             waits.origin,
             f"container {container.name} holds {gpus}{each} and only runs {waits.what}",
-            f"{count.value * max(pods, 1) * 24:,} GPU-hours a day are kept from other jobs",
+            cost,
             detail="waits",
             fix=Fix("start the work from the manifest, or give the devices back when nobody uses them"),
             container=container.name,
