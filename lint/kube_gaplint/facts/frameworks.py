@@ -40,12 +40,13 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 Unit: TypeAlias = Literal[
-    "steps", "epochs", "fraction", "samples", "tokens", "seconds", "minutes", "hours",
-    "steps-or-fraction", "time-string", "epochs-or-time-string", "days-clock", "timedelta", "named", "per-epoch",
+    "steps", "epochs", "fraction", "samples", "tokens", "seconds", "minutes", "hours", "steps-or-fraction",
+    "steps-or-epochs", "time-string", "epochs-or-time-string", "days-clock", "timedelta", "named", "per-epoch",
 ]  # fmt: skip
-"""The unit of a number, or how its text is read: `steps-or-fraction` (below 1 a fraction of the run), `time-string`
-(Composer's `500ba`, `2ep`), `epochs-or-time-string` (a bare number is epochs), `days-clock` (`00:03:50:00`),
-`timedelta` (Python), `per-epoch` (so many in one epoch), `named` (the option's own name tells it)."""
+"""The unit of a number, or how its text is read: `steps-or-fraction` (below 1 a fraction of the run), `steps-or-epochs`
+(Lightning's: a whole number is steps, `0.5` or `1.0` a share of an epoch), `time-string` (Composer's `500ba`, `2ep`),
+`epochs-or-time-string` (a bare number is epochs), `days-clock` (`00:03:50:00`), `timedelta` (Python),
+`per-epoch` (so many in one epoch), `named` (the option's own name tells it)."""
 
 NONE = ("", "none", "null", "~")
 OFF = ("", "none", "null", "~", "0", "-1", "false", "no", "off", "never", "disabled")
@@ -656,7 +657,7 @@ FRAMEWORKS: tuple[FrameworkFacts, ...] = (
             Amount(("exp-manager.checkpoint-callback-params.every-n-train-steps",), "steps"),
             Amount(("exp-manager.checkpoint-callback-params.train-time-interval",), "timedelta"),
             Amount(("exp-manager.checkpoint-callback-params.every-n-epochs",), "epochs"),
-            Amount(("trainer.val-check-interval",), "steps-or-fraction"),
+            Amount(("trainer.val-check-interval",), "steps-or-epochs"),
         ),
         saving=Switch(("exp-manager.create-checkpoint-callback",), default=None),
         total=(Amount(("trainer.max-steps",), "steps"), Amount(("trainer.max-epochs",), "epochs")),

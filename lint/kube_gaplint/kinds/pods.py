@@ -8,6 +8,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from kube_gaplint.facts import accelerators as devices
+from kube_gaplint.facts.images import is_image_file, parse_reference
 from kube_gaplint.kinds.context import Context
 from kube_gaplint.kinds.fields import Part
 from kube_gaplint.kinds.own_images import OwnImage
@@ -201,7 +202,7 @@ class _ContainerReader(Struct):
             name=name,
             origin=origin,
             subject=self.context.subject.in_container(name),
-            image=part.string("image"),
+            image=_image(part),
             environment=environment,
             command=_texts(command, words[0]),
             args=_texts(args, words[1]),
@@ -334,6 +335,16 @@ def _container_defaults(part: Part) -> dict[str, Setting[str]]:
     if message.state is False:
         found["terminationMessagePolicy"] = message.default("File", KUBERNETES)
     return found
+
+
+def _image(part: Part) -> Setting[str]:
+    """The image. A repository's name is in lower case: `IMAGE_URI` and the like are there to be filled in."""
+    image = part.string("image")
+    if isinstance(image, Set) and not is_image_file(image.value):
+        repository = parse_reference(image.value).repository
+        if repository != repository.lower():
+            return Unknown("its name is a placeholder", image.origin)
+    return image
 
 
 def _tag(image: str) -> str:

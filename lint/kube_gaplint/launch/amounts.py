@@ -70,6 +70,8 @@ def quantity(text: str, reading: Reading, name: str = "") -> Quantity | None:
         return None
     if reading == "steps-or-fraction":
         return Quantity(value, "fraction") if 0 < value < 1 else Quantity(value, "steps")
+    if reading == "steps-or-epochs":
+        return Quantity(value, "epochs" if "." in text and value <= 1 else "steps")
     if reading == "per-epoch":
         return Quantity(1 / value, "epochs") if value > 0 else None
     if reading == "named":

@@ -8,7 +8,7 @@ from kube_gaplint.facts.instances import GPUS_OF_A_BOARD, WHOLE_BY_PRODUCT, devi
 from kube_gaplint.facts.resources import AUTOPILOT_CLASSES, COMPUTE_CLASS, CPUS_OF_A_GPU, SHARED_MEMORY_PER_GPU
 from kube_gaplint.model.pod import affinity
 from kube_gaplint.model.profile import Profile
-from kube_gaplint.model.scale import counted
+from kube_gaplint.model.scale import counted, noun
 from kube_gaplint.model.setting import Absent, Origin, Set, Setting, Unknown
 from kube_gaplint.model.units import quantity
 from kube_gaplint.model.workload import Container, Pod, Role, Workload
@@ -81,10 +81,13 @@ class Asked(Struct, frozen=True):
         home, devices = self.container.origin, self.container.accelerators[0].origin
         return home if devices.place.source.path == home.place.source.path else devices
 
+    noun: str
+    """What its accelerators are called."""
+
     @property
     def shown(self) -> str:
         """Its accelerators in words: `2 GPUs`, `a share of 1 GPU`."""
-        words = counted(self.devices, "GPU")
+        words = counted(self.devices, self.noun)
         return f"a share of {words}" if any(one.partial for one in self.container.accelerators) else words
 
     @property
@@ -99,14 +102,14 @@ def asked(workload: Workload, profile: Profile) -> list[Asked]:
     if not workload.trains or workload.batch is not None:
         return []
     training = {id(process.container) for process in workload.processes}
-    found = []
+    found, word = [], noun(workload)
     for role, container in workload.containers():
         if id(container) not in training and any(id(other) in training for other in role.pod.containers):
             continue
         count = container.accelerator_count
         if isinstance(count, Set) and count.value > 0:
             missing = tuple(name for name in WORDS if isinstance(request(name, container, role.pod, workload), Absent))
-            found.append(Asked(role, container, count.value, missing, takes_whole_node(role.pod, profile)))
+            found.append(Asked(role, container, count.value, missing, takes_whole_node(role.pod, profile), word))
     return found
 
 

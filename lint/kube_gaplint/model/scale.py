@@ -20,6 +20,15 @@ def gpu_count(workload: Workload) -> int | None:
     return total.value if isinstance(total, Set) and total.value > 0 else None
 
 
+_GPU_VENDORS = frozenset({"nvidia", "amd", "intel", ""})
+
+
+def noun(workload: Workload) -> str:
+    """What its accelerators are called: a GPU, or just an accelerator (TPU, Neuron, Gaudi …)."""
+    vendors = {device.vendor for _, container in workload.containers() for device in container.accelerators}
+    return "GPU" if vendors <= _GPU_VENDORS else "accelerator"
+
+
 LEAST_OF_A_MACHINE = 4
 """Pods with fewer accelerators may share a machine: their number says little of how many machines the job holds."""
 
@@ -47,12 +56,12 @@ def size(workload: Workload) -> str:
     words = counted(nodes, "pod" if nodes > 1 and shares_machines(workload) else "node")
     if gpus is None:
         return words
-    return f"{words} with 1 GPU" if gpus == 1 else f"{words} with {gpus:,} GPUs"
+    return f"{words} with {counted(gpus, noun(workload))}"
 
 
 def held(workload: Workload) -> str:
     """What a job keeps from others: `its 48 nodes with 384 GPUs`; `its GPUs` where no number is known."""
-    return "its GPUs" if node_count(workload) is None else f"its {size(workload)}"
+    return f"its {noun(workload)}s" if node_count(workload) is None else f"its {size(workload)}"
 
 
 def idle_cost(workload: Workload, seconds: float) -> str:
@@ -61,7 +70,7 @@ def idle_cost(workload: Workload, seconds: float) -> str:
     if gpus is None:
         return ""
     hours = gpus * seconds / 3600.0
-    return f"{hours:,.0f} GPU-hours" if hours >= 10 else f"{hours:.1f} GPU-hours"
+    return f"{hours:,.0f} {noun(workload)}-hours" if hours >= 10 else f"{hours:.1f} {noun(workload)}-hours"
 
 
 def duration(seconds: float) -> str:

@@ -93,7 +93,7 @@ def check(workload: Workload, context: Context) -> Iterator[Gap]:
             yield Gap(
                 one.place,
                 f"{one.shown}, but no CPU request",
-                f"other pods on the node take the cores that feed the GPUs, and {_loss(workload, one)}",
+                f"other pods on the node take the cores that feed the {one.noun}s, and {_loss(workload, one)}",
                 detail="request",
                 fix=Fix(
                     f"request at least {CPUS_OF_A_GPU} CPUs a GPU, and what the data loaders need",
@@ -108,7 +108,7 @@ def _loss(workload: Workload, one: Asked) -> str:
     ranks = several_pods(workload) and computes_together(workload)
     if ranks or processes_in(workload, one.container) > 1:
         return "the slowest rank sets everybody's pace"
-    return "the GPU waits for its process" if one.devices == 1 else "the GPUs wait for their process"
+    return f"the {one.noun} waits for its process" if one.devices == 1 else f"the {one.noun}s wait for their process"
 
 
 def _too_low(workload: Workload, one: Asked, bound: Set[str]) -> Iterator[Gap]:
@@ -118,7 +118,7 @@ def _too_low(workload: Workload, one: Asked, bound: Set[str]) -> Iterator[Gap]:
     workers, processes = data_workers(workload, one.container), processes_in(workload, one.container)
     told = workers is not None and processes >= one.devices  # what each GPU has for company is known
     need = 0 if told else CPUS_OF_A_GPU * one.devices
-    why = f"{counted(one.devices, 'GPU')} ({CPUS_OF_A_GPU} cores each: {need})"
+    why = f"{one.shown} ({CPUS_OF_A_GPU} cores each: {need})"
     if workers is not None and (busy := busy_cores(processes, workers.value)) > need:
         many = "" if processes == 1 else f" of each of {processes} processes"
         need, why = busy, f"{counted(workers.value, 'data-loader worker')}{many}"

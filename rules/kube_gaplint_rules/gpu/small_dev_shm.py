@@ -7,6 +7,7 @@ from kube_gaplint.findings import AppendItem, Change, Fix, Gap, SetKey, Severity
 from kube_gaplint.model.resources import data_workers, shared_memory_room
 from kube_gaplint.model.setting import Absent, Set, Unknown
 from kube_gaplint.model.storage import volume_at
+from kube_gaplint.model.training import NCCL_VENDORS
 from kube_gaplint.model.workload import Container, Role, Workload
 from kube_gaplint.rule import Context, rule
 
@@ -123,12 +124,13 @@ def _names() -> Iterator[str]:
 
 def _needs_memory(workload: Workload, container: Container) -> str:
     """What uses shared memory in a container, in words; empty where nothing surely does."""
-    if any(accelerator.vendor == "tpu" for accelerator in container.accelerators):
+    vendors = {accelerator.vendor for accelerator in container.accelerators}
+    if "tpu" in vendors:
         return ""
     gpus = container.accelerator_count
     if not isinstance(gpus, Set) or gpus.value < 1:
         return ""
-    if gpus.value > 1 and not _goes_without(container):
+    if gpus.value > 1 and vendors <= NCCL_VENDORS and not _goes_without(container):
         return f"{gpus.value} GPUs"
     workers = data_workers(workload, container)
     return "" if workers is None else f"{workers.value} data-loader workers"

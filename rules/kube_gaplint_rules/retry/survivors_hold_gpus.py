@@ -7,7 +7,7 @@ from kube_gaplint import lazy_re
 from kube_gaplint.findings import Fix, Gap, SetKey, Severity
 from kube_gaplint.model.budget import OUTER_OWNERS, several_pods
 from kube_gaplint.model.retry import restart_policies
-from kube_gaplint.model.scale import idle_cost, size
+from kube_gaplint.model.scale import idle_cost, noun, size
 from kube_gaplint.model.setting import Origin, Set
 from kube_gaplint.model.workload import Workload
 from kube_gaplint.rule import Context, rule
@@ -111,7 +111,7 @@ def check(workload: Workload, _context: Context) -> Iterator[Gap]:
     how = "the launcher has ended" if kind == "MPIJob" else "one pod has failed and the job is over"
     yield Gap(
         policy.origin,
-        f"cleanPodPolicy is None{default}: when {how}, the other pods stay and keep their GPUs",
+        f"cleanPodPolicy is None{default}: when {how}, the other pods stay and keep their {noun(workload)}s",
         f"up to {hour} for every hour until somebody deletes the job" if hour else f"{size(workload)} stay occupied",
         detail="cleanPodPolicy",
         fix=Fix(
@@ -133,7 +133,7 @@ def _held_by_the_rest(workload: Workload) -> str:
     nodes, each = workload.nodes, workload.accelerators_per_node
     if workload.subject.kind == "MPIJob" or not isinstance(nodes, Set) or not isinstance(each, Set):
         return idle_cost(workload, 3600.0)
-    return f"{(nodes.value - 1) * each.value:,} GPU-hours"
+    return f"{(nodes.value - 1) * each.value:,} {noun(workload)}-hours"
 
 
 def _leaves_survivors(workload: Workload) -> bool:

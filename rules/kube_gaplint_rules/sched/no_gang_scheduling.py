@@ -6,7 +6,7 @@ from kube_gaplint.findings import Fix, Gap, Severity
 from kube_gaplint.model.budget import several_pods
 from kube_gaplint.model.fields import Fields
 from kube_gaplint.model.rendezvous import computes_together, may_shrink
-from kube_gaplint.model.scale import gpu_count, idle_cost, node_count
+from kube_gaplint.model.scale import counted, gpu_count, idle_cost, node_count, noun
 from kube_gaplint.model.setting import Origin, Set
 from kube_gaplint.model.units import as_integer
 from kube_gaplint.model.workload import Workload
@@ -105,7 +105,7 @@ def _pods(workload: Workload) -> str:
     pods, gpus = node_count(workload), gpu_count(workload)
     if pods is None:
         return "the job's pods"
-    return f"its {pods:,} pods" if gpus is None else f"its {pods:,} pods with {gpus:,} GPUs"
+    return f"its {pods:,} pods" if gpus is None else f"its {pods:,} pods with {counted(gpus, noun(workload))}"
 
 
 def _runs_with_one(workload: Workload) -> bool:
@@ -127,10 +127,12 @@ def _place(workload: Workload) -> Origin:
 
 
 def _cost(workload: Workload, pods: int | None) -> str:
-    hour = idle_cost(workload, 3600.0)
+    hour, devices = idle_cost(workload, 3600.0), f"{noun(workload)}s"
     if pods is None or not hour:
-        return "on a busy cluster some pods hold their GPUs and wait for the rest, which another job may hold"
-    some = "one pod holds its GPUs and waits" if pods == 2 else f"up to {pods - 1} pods hold their GPUs and wait"
+        return f"on a busy cluster some pods hold their {devices} and wait for the rest, which another job may hold"
+    some = f"up to {pods - 1} pods hold their {devices} and wait"
+    if pods == 2:
+        some = f"one pod holds its {devices} and waits"
     return (
         f"on a busy cluster {some} for the rest, which another half-started "
         f"job may hold: close to {hour} lost in every hour"
