@@ -24,6 +24,7 @@ def main() -> int:
             print(f"gaplint: error: the version could not be written: {problem.strerror}", file=sys.stderr)
             return 2
         return 0
+    gc.disable()  # a run only builds up; what judges again and again switches the search for cycles on
     try:
         from kube_gaplint.cli.names import is_check
 

@@ -115,6 +115,7 @@ def _outcome(name: str, arguments: list[str]) -> int:
     """The exit code of a command. Linting with few options is read without click: it is a tenth of a short run."""
     if name == "check":
         lean.import_msgspec()
+        lean.import_yaml_events()
         from kube_gaplint.cli import plain
 
         asked = plain.read(arguments)

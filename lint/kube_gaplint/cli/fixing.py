@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -61,6 +62,7 @@ def fixes(report: Report, request: Request, *, unsafe: bool, made: bool, quiet: 
         for finding in report.findings
         if finding.suppressed is None and (finding.fixable == "safe" or (unsafe and finding.fixable == "unsafe"))
     }
+    gc.enable()  # each round of judging leaves a whole model behind
     plan = fix.FixPlan()
     if wanted:
         plan = fix.repair(wanted, _judge(request, quiet=quiet), unsafe=unsafe, codes=selected_codes(request))

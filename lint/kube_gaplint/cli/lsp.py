@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import importlib.util
 
 import click
@@ -22,5 +23,6 @@ def command() -> int:
         raise Failure("this needs the extra `lsp`: pip install 'kube-gaplint[lsp]'")
     from kube_gaplint.lsp.server import serve
 
+    gc.enable()
     serve()
     return 0

@@ -6,8 +6,6 @@ cursor, hide text from a reviewer or speak to the CI runner that reads the log.
 
 from __future__ import annotations
 
-import json
-
 from kube_gaplint import lazy_re
 
 # A runner that reads a log line obeys `##[command]` (GitHub, Azure: `##vso[…]`, TeamCity: `##teamcity[…]`) wherever
@@ -71,6 +69,8 @@ def json_text(data: object, *, indent: int | None = None) -> str:
 
     Raises ValueError for a number that JSON does not know.
     """
+    import json
+
     text = json.dumps(data, indent=indent, allow_nan=False) + "\n"
     return LOG_COMMAND.sub(r"#\\u0023", text) if "##" in text else text
 
