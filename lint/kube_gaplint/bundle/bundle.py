@@ -248,6 +248,14 @@ class Bundle(Struct, eq=False, dict=True):
             here, up = os.path.dirname(here), "../" + up
         return None
 
+    def text_at_top(self, path: str, file: FileId) -> PlacedText | None:
+        """The text of a file by its path from the top folder of the repository that `file` lies in."""
+        if not file.root or not path or path.startswith("/"):
+            return None
+        found = file.beside(os.path.join(os.path.relpath(file.root, file.folder), path))
+        source = None if found is None else self._source(found)
+        return None if source is None else WholeText(source)
+
     def files_near(self, file: FileId) -> Callable[[str], PlacedText | None]:
         """`text_near` for one file: what a batch script reads where it stands."""
         return lambda path: self.text_near(path, file)

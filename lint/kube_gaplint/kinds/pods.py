@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import posixpath
+from collections.abc import Callable, Mapping
+from typing import TypeAlias
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
 from kube_gaplint.facts import accelerators as devices
 from kube_gaplint.facts.images import is_image_file, parse_reference
+from kube_gaplint.kinds.checkouts import Checkout
 from kube_gaplint.kinds.context import Context
 from kube_gaplint.kinds.fields import Part
 from kube_gaplint.kinds.own_images import OwnImage
@@ -31,7 +34,10 @@ from kube_gaplint.model.pod import DEFAULT_GRACE, DeviceClaim, Security, Surplus
 from kube_gaplint.model.setting import Absent, Origin, Set, Setting, Unknown
 from kube_gaplint.model.workload import Accelerators, Container, Mount, Pod, Volume
 from kube_gaplint.text.nodes import Scalar, Sequence
+from kube_gaplint.text.source import PlacedText
 from kube_gaplint.text.templates import placeholder
+
+Files: TypeAlias = Callable[[str], PlacedText | None]
 
 KUBERNETES = "Kubernetes' default"
 
@@ -71,7 +77,9 @@ def read_pod(template: Part, context: Context, making: Making = PLAIN) -> Pod:
     volumes = (*read_volumes(spec, context, making.claims), *making.volumes)
     security = read_security(spec)
     claims = _device_claims(spec, context)
-    reader = _ContainerReader(template, context, making, volumes, security, {claim.name: claim for claim in claims})
+    by_name = {claim.name: claim for claim in claims}
+    checkout = Checkout(spec, context)
+    reader = _ContainerReader(template, context, making, volumes, security, by_name, checkout)
     containers = tuple(reader.read(item, first=not index) for index, item in enumerate(spec.at("containers").items()))
     init_containers = tuple(reader.read(item, init=True) for item in spec.at("initContainers").items())
     restart = making.restart_policy
@@ -174,6 +182,7 @@ class _ContainerReader(Struct):
     volumes: tuple[Volume, ...]
     security: Security
     claims: Mapping[str, DeviceClaim]
+    checkout: Checkout
     shm_volume: Volume | None = None
 
     def read(self, part: Part, *, init: bool = False, first: bool = False) -> Container:
@@ -192,7 +201,7 @@ class _ContainerReader(Struct):
         working_dir = part.text("workingDir") or ""
         mounted = files_in(spec, mounts, self.context, working_dir)
         own = OwnImage(part.string("image"), self.context, working_dir, (*words[0], *words[1]))
-        files = over_image(mounted, mounts, own.files, working_dir)
+        files = _with_checkout(over_image(mounted, mounts, own.files, working_dir), self.checkout, working_dir)
         accelerators = _accelerators(part, self.claims)
         if accelerators and not environment.open_because:
             environment = replace(environment, variables={**own.variables(), **environment.variables})
@@ -288,6 +297,16 @@ class _ContainerReader(Struct):
             none, none, none, no, no,
         )  # fmt: skip
         return (*mounts, Mount(Set("/dev/shm", origin), "shared-mem", "", False, origin))
+
+
+def _with_checkout(files: Files, checkout: Checkout, working_dir: str) -> Files:
+    """`files`, and those of the repository where the pod fetches it."""
+
+    def look_up(path: str) -> PlacedText | None:
+        found = files(path)
+        return found if found is not None else checkout.files(posixpath.normpath(posixpath.join(working_dir, path)))
+
+    return look_up
 
 
 def _words(part: Part, environment: Environment) -> tuple[Word, ...]:

@@ -12,13 +12,14 @@ and the runtime environment's variables, and holds no rank.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from msgspec.structs import replace
 
 from kube_gaplint.bundle.bundle import Bundle
 from kube_gaplint.bundle.objects import KubeObject
 from kube_gaplint.kinds.assembly import ALL, FAILURE, assemble, helpers_do_not_train, text_setting, total
+from kube_gaplint.kinds.checkouts import in_repository, is_own_archive
 from kube_gaplint.kinds.context import Context
 from kube_gaplint.kinds.fields import Part
 from kube_gaplint.kinds.paths import fields_of
@@ -30,6 +31,7 @@ from kube_gaplint.model.setting import Absent, Origin, Set, Setting, Unknown
 from kube_gaplint.model.workload import UNBOUNDED, Container, RestartLayer, Role, Workload
 from kube_gaplint.text.nodes import Mapping as MappingNode
 from kube_gaplint.text.nodes import Scalar
+from kube_gaplint.text.source import PlacedText
 
 OPERATOR = "KubeRay's default"
 SUBMITTER_RETRIES = 2
@@ -43,7 +45,7 @@ def adapt(item: KubeObject, bundle: Bundle, profile: Profile) -> Iterator[Worklo
     cluster = spec.at(path) if path else spec
     roles = _roles(cluster, context, spec)
     if item.kind == "RayJob":
-        roles.extend(_entrypoint(spec, roles))
+        roles.extend(_entrypoint(spec, roles, context))
     helpers_do_not_train(roles)
     autoscaled = cluster.boolean("enableInTreeAutoscaling", default=False, note=OPERATOR)
     effective: dict[str, Setting[str]] = {
@@ -157,7 +159,7 @@ def _fault_tolerance(cluster: Part, context: Context) -> Setting[bool]:
 # The entrypoint
 
 
-def _entrypoint(spec: Part, roles: list[Role]) -> list[Role]:
+def _entrypoint(spec: Part, roles: list[Role], context: Context) -> list[Role]:
     """The driver that `ray job submit` starts on the head. Its text is a command line for a shell."""
     part = spec.at("entrypoint")
     head = next((role for role in roles if role.name == "head"), None)
@@ -169,8 +171,8 @@ def _entrypoint(spec: Part, roles: list[Role]) -> list[Role]:
     environment = base.environment.over(*_runtime_variables(spec))
     shell = Word(("sh",), part.place), Word(("-c",), part.place)
     script = Word((part.node.text,), part.place, placed=scalar_text(part.node))
-    files = base.exposed.get("files")
-    started = start((*shell, script), environment, files)  # type: ignore[arg-type]
+    files = _driver_files(base, spec, context)
+    started = start((*shell, script), environment, files)
     driver = Container(
         name=base.name,
         origin=part.origin,
@@ -187,26 +189,48 @@ def _entrypoint(spec: Part, roles: list[Role]) -> list[Role]:
         scripts=list(started.scripts),
         entrypoint_unknown=started.unknown,
         fields={},
-        exposed={"files": files} if files is not None else {},
+        exposed={"files": files},
     )
     pod = replace(head.pod, containers=(driver,), init_containers=())
     return [Role("entrypoint", part.origin, pod, Set(1, replace(part.origin, via="derived")), trains=False)]
 
 
 def _runtime_variables(spec: Part) -> tuple[dict[str, Setting[str]], str]:
-    """env_vars of the runtime environment, a YAML text."""
+    """env_vars of the runtime environment."""
     part = spec.at("runtimeEnvYAML")
     if not part.present and not part.unknown:
         return {}, ""
     if not isinstance(part.node, Scalar):
         return {}, "the runtime environment cannot be seen"
+    root = _runtime_environment(part)
+    if root is None:
+        return {}, "the runtime environment cannot be seen" if part.unknown else ""
+    return root.texts("env_vars"), ""
+
+
+def _runtime_environment(part: Part) -> Part | None:
+    """The runtime environment, a YAML text; None where it is none."""
+    if not isinstance(part.node, Scalar):
+        return None
     from kube_gaplint.bundle.embedded import embedded_documents
 
     documents, _ = embedded_documents(part.node)
     root = documents[0].root if documents else None
-    if not isinstance(root, MappingNode):
-        return {}, "the runtime environment cannot be seen" if part.unknown else ""
-    return Part.of(root).texts("env_vars"), ""
+    return Part.of(root) if isinstance(root, MappingNode) else None
+
+
+def _driver_files(head: Container, spec: Part, context: Context) -> Callable[[str], PlacedText | None]:
+    """What the driver sees: the head's files, and those of a working directory that is the repository itself."""
+    of_head = head.exposed.get("files")
+    environment = _runtime_environment(spec.at("runtimeEnvYAML"))
+    folder = None if environment is None else environment.text("working_dir")
+    fetched = folder is not None and is_own_archive(folder, context)
+
+    def look_up(path: str) -> PlacedText | None:
+        found = of_head(path) if callable(of_head) else None
+        return in_repository(path, context) if found is None and fetched else found
+
+    return look_up
 
 
 # Restarts

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, KeysView, Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from msgspec import Struct, field
 
+from kube_gaplint import lazy_re
 from kube_gaplint.facts.fabric import (
     OTHER_FABRIC_RESOURCES,
     OTHER_FABRIC_VARIABLES,
@@ -30,6 +32,10 @@ Release: TypeAlias = tuple[int, ...]
 """A version as numbers, most significant first: (2, 3, 1). Compare with shorter tuples: `release < (2, 2)`."""
 
 NCCL_VENDORS = frozenset({"nvidia", "amd", ""})
+_MEETING = lazy_re.compile(
+    r"master|rdzv|rendezvous|coordinator|init.method|dist.url|world.?size|\bhosts?\b", re.IGNORECASE
+)
+"""Names of variables and options by which processes find one another."""
 BARE_LAUNCHERS = frozenset({"srun", "mpirun", "python"})
 
 Unit: TypeAlias = Literal["steps", "epochs", "fraction", "samples", "tokens", "seconds", "minutes", "hours"]
@@ -334,9 +340,18 @@ class TrainingProcess(Struct, eq=False):
         return f"a pre-release of torch {number}" if self.torch_is_early else f"torch {number}"
 
     @property
+    def _knows_no_other(self) -> bool:
+        """A bare program that takes its share of the work by the pod's index, and is told nothing of a master: each
+        pod may well train by itself."""
+        if "JOB_COMPLETION_INDEX" not in self.reads or not self.launched_bare or self.environment.open_because:
+            return False
+        told = (*self.environment, *self.reads, *(one.name for one in self.options.occurrences))
+        return not any(_MEETING.search(name) for name in told)
+
+    @property
     def surely_several(self) -> bool:
         """Several processes are seen to be started: on several nodes, or by a launcher of several."""
-        if self.workload.multi_node:
+        if self.workload.multi_node and not self._knows_no_other:
             return True
         return any(
             launcher.kind != "python" and not (isinstance(each := launcher.processes_per_node, Set) and each.value <= 1)

@@ -1,0 +1,107 @@
+"""A pod that fetches the very repository which its manifest lies in: by `git clone`, by git-sync, or as Ray's working
+directory. What it then runs is there to be read.
+
+The repository is known by the name of its top folder, which is also the name that a clone gets.
+"""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Iterable, Iterator
+
+from kube_gaplint import lazy_re
+from kube_gaplint.kinds.context import Context
+from kube_gaplint.kinds.fields import Part
+from kube_gaplint.text.nodes import Scalar
+from kube_gaplint.text.source import PlacedText
+
+_ADDRESS = lazy_re.compile(
+    r"(?:git@|https?://|ssh://|git://)[^\s\"';|&)]*?[/:](?P<name>[\w.-]+?)(?:\.git)?/?(?=[\s\"';|&)]|\Z)"
+    r"(?:[ \t]+(?P<target>[\w./-]+))?"
+)
+_ARCHIVE = lazy_re.compile(r"https?://[^\s\"']*?/(?P<name>[\w.-]+)/(?:archive|zipball)/[\w./-]+")
+_FOLDER = lazy_re.compile(r"--(?:link|dest)(?:=|\s+)[\"']?(?P<name>[\w.-]+)")
+_BRANCH = lazy_re.compile(r"(?:--branch|--ref|(?<!\S)-b)(?:=|\s+)[\"']?(?P<name>[\w./-]+)")
+_USUAL_BRANCHES = frozenset({"main", "master", "HEAD"})
+_LONGEST = 20_000
+
+
+class Checkout:
+    """The files of the repository as the containers of one pod see them; none where the pod does not fetch it."""
+
+    def __init__(self, spec: Part, context: Context) -> None:
+        self._spec = spec
+        self._context = context
+        self._places: tuple[frozenset[str], frozenset[str]] | None = None
+
+    def files(self, path: str) -> PlacedText | None:
+        """A file by its path in a container."""
+        names, targets = self._found()
+        for target in targets:
+            if path.startswith(target + "/"):
+                return in_repository(path[len(target) + 1 :], self._context)
+        parts = path.split("/")
+        for at, part in enumerate(parts[:-1]):
+            if part in names:
+                return in_repository("/".join(parts[at + 1 :]), self._context)
+        return None
+
+    def _found(self) -> tuple[frozenset[str], frozenset[str]]:
+        """Names of folders that hold the repository, and whole paths of such."""
+        if self._places is None:
+            names: set[str] = set()
+            targets: set[str] = set()
+            own = repository_name(self._context)
+            for text in _texts(self._spec) if own else ():
+                if not _fetches(text, own) or not _usual_branch(text):
+                    continue
+                names.add(own)
+                names.update(found["name"] for found in _FOLDER.finditer(text))
+                for found in _ADDRESS.finditer(text):
+                    target = found["target"] or ""
+                    if found["name"].lower() == own.lower() and target not in ("", ".", ".."):
+                        (targets if target.startswith("/") else names).add(target.rstrip("/"))
+            self._places = frozenset(names), frozenset(targets)
+        return self._places
+
+
+def repository_name(context: Context) -> str:
+    """The name of the repository that the manifest lies in; empty where there is none."""
+    return posixpath.basename(context.object.file.root.rstrip("/"))
+
+
+def is_own_archive(address: str, context: Context) -> bool:
+    """Whether an address is that of an archive of the repository, as Ray takes it for a working directory."""
+    found = _ARCHIVE.match(address)
+    own = repository_name(context)
+    return found is not None and bool(own) and found["name"].lower() == own.lower()
+
+
+def in_repository(path: str, context: Context) -> PlacedText | None:
+    """A file by its path from the top folder of the repository."""
+    return context.bundle.text_at_top(path, context.object.file)
+
+
+def _fetches(text: str, own: str) -> bool:
+    return own.lower() in text.lower() and any(
+        found["name"].lower() == own.lower() for found in _ADDRESS.finditer(text)
+    )
+
+
+def _usual_branch(text: str) -> bool:
+    """Another branch than the usual one may hold other files."""
+    return all(found["name"] in _USUAL_BRANCHES for found in _BRANCH.finditer(text))
+
+
+def _texts(spec: Part) -> Iterator[str]:
+    """What each container of a pod is given: its words and the values of its variables, as one text."""
+    for container in (*spec.at("initContainers").items(), *spec.at("containers").items()):
+        words = (*container.at("command").items(), *container.at("args").items())
+        values = (item.at("value") for item in container.at("env").items())
+        text = "\n".join(_scalars((*words, *values)))
+        if text:
+            yield text[:_LONGEST]
+
+
+def _scalars(parts: Iterable[Part]) -> Iterator[str]:
+    return (part.node.text for part in parts if isinstance(part.node, Scalar))
