@@ -94,6 +94,30 @@ def test_an_output_that_cannot_be_made(path: str, folder: Path) -> None:
     assert outcome.errors.count("error:") == 1
 
 
+@pytest.mark.parametrize("arguments", [WRITERS["--output"], WRITERS["--write-baseline"]], ids=["--output", "baseline"])
+@pytest.mark.parametrize("there", [True, False])
+def test_a_link_out_of_its_folder_is_not_written_through(arguments: list[str], there: bool, folder: Path) -> None:
+    """A repository that holds its own `report.json` must not choose a file of whoever runs gaplint."""
+    precious = folder / "precious"
+    empty_baseline = '{"version": 1, "findings": []}'
+    if there:
+        precious.write_text(empty_baseline)
+    (folder / "disk/out.json").symlink_to(precious)
+    outcome = gaplint(*arguments, folder=folder)
+    assert outcome.code == 2
+    assert "symbolic link" in outcome.errors or "no baseline" in outcome.errors
+    assert precious.exists() == there
+    assert not there or precious.read_text() == empty_baseline
+
+
+def test_a_link_within_its_folder_is_written_through(folder: Path) -> None:
+    """`latest.json` beside the reports of each day."""
+    (folder / "disk/out.json").symlink_to("today.json")
+    assert gaplint(*WRITERS["--output"], folder=folder).code == 1
+    assert (folder / "disk/out.json").is_symlink()
+    assert json.loads((folder / "disk/today.json").read_text())["summary"]["workloads"] == 1
+
+
 SIGNALS = """
 import os, signal, sys
 def signalled(event, arguments):

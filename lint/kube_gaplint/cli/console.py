@@ -89,7 +89,8 @@ def hint(message: str) -> None:
 def write_file(path: Path, text: str) -> None:
     """Write a report so that it is there whole or not at all. Raises OSError.
 
-    A device or pipe (`/dev/stderr`, a process substitution) is written to as it is.
+    A device or pipe (`/dev/stderr`, a process substitution) is written to as it is. A link that leads out of its folder
+    is not followed: it may come from the repository, and would let it choose which file is lost.
     """
     import tempfile
     from pathlib import Path
@@ -99,6 +100,9 @@ def write_file(path: Path, text: str) -> None:
         path.write_bytes(data)
         return
     target = path.resolve()
+    folder = path.parent.resolve()
+    if path.is_symlink() and not target.is_relative_to(folder) and folder != Path("/dev"):
+        raise OSError(errno.ELOOP, "it is a symbolic link out of its folder, which is not followed")
     handle, name = tempfile.mkstemp(prefix=f".{target.name[:40]}.", dir=target.parent)
     try:
         with os.fdopen(handle, "wb") as file:
