@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-import pytest
+from pathlib import Path
 
-from kube_gaplint.model.pace import Pace
-from kube_gaplint.model.training import Quantity
+import pytest
+from model_samples import process
+
+from kube_gaplint.model.pace import Pace, trains_on_a_toy
+from kube_gaplint.model.profile import Profile
+from kube_gaplint.model.training import Quantity, Unit
 
 
 def test_samples_become_steps_by_the_batch_size() -> None:
@@ -44,3 +48,100 @@ def test_a_total_that_is_a_fraction_ends_nowhere() -> None:
 def test_a_training_set_cut_down_to_little_is_a_smoke_test(samples: float | None, smoke: bool) -> None:
     pace = Pace(total=Quantity(3, "epochs"), samples_per_step=None, step_seconds=None, cut_to=samples)
     assert pace.smoke is smoke
+
+
+@pytest.mark.parametrize(("steps", "smoke"), [(1, True), (200, True), (201, False)])
+def test_a_few_steps_are_a_smoke_test(steps: float, smoke: bool) -> None:
+    assert Pace(Quantity(steps, "steps"), None, None).smoke is smoke
+    assert Pace(Quantity(steps, "steps"), None, None, cut_to=0).smoke is smoke
+
+
+def test_one_sample_is_a_smoke_test() -> None:
+    assert Pace(None, None, None, cut_to=1).smoke
+    assert Pace(None, None, None, cut_to=0.5).smoke
+    assert not Pace(None, None, None).smoke
+
+
+def test_epochs_over_a_cut_training_set_are_steps() -> None:
+    pace = Pace(Quantity(3, "epochs"), samples_per_step=8, step_seconds=None, cut_to=4_000)
+    assert pace.total_steps == 1_500
+    assert Pace(Quantity(3, "steps"), 8, None, cut_to=4_000).total_steps == 3
+
+
+@pytest.mark.parametrize(
+    ("total", "batch", "shown"),
+    [
+        (None, 8, "unknown length"),
+        (Quantity(3, "epochs"), 8, "3 epochs"),
+        (Quantity(1, "epochs"), 8, "1 epoch"),
+        (Quantity(4_000, "samples"), 8, "4,000 samples (about 500 steps)"),
+        (Quantity(4_000, "samples"), None, "4,000 samples"),
+        (Quantity(4_000, "steps"), 8, "4,000 steps"),
+    ],
+)
+def test_the_length_of_a_run_in_words(total: Quantity | None, batch: float | None, shown: str) -> None:
+    assert Pace(total, batch, None).total_shown == shown
+
+
+@pytest.mark.parametrize(
+    ("total", "part", "share"),
+    [
+        (Quantity(10, "hours"), Quantity(30, "minutes"), 0.05),
+        (Quantity(10, "hours"), Quantity(5, "steps"), None),
+        (Quantity(10, "steps"), Quantity(5, "minutes"), None),
+        (Quantity(0, "steps"), Quantity(5, "steps"), None),
+        (Quantity(0.5, "epochs"), Quantity(0.25, "epochs"), 0.5),
+        (Quantity(-1, "steps"), Quantity(5, "steps"), None),
+        (Quantity(800, "samples"), Quantity(5, "steps"), 0.05),
+        (Quantity(800, "tokens"), Quantity(5, "steps"), None),
+    ],
+)
+def test_shares_of_a_run(total: Quantity, part: Quantity, share: float | None) -> None:
+    assert Pace(total, 8, None).share_of_run(part) == share
+
+
+@pytest.mark.parametrize("unit", ["seconds", "minutes", "hours"])
+def test_a_time_needs_no_step_time(unit: Unit) -> None:
+    factor = {"seconds": 1, "minutes": 60, "hours": 3_600}[unit]
+    assert Pace(None, None, None).seconds(Quantity(2, unit)) == 2 * factor
+
+
+@pytest.mark.parametrize(
+    ("options", "toy"),
+    [
+        ("mnist.py", True), ("/src/mnist.py, --epochs, '10'", True), ("/src/mnist.py, --epochs, '1000'", False),
+        ("/src/mnist.py, --max_steps, '10'", False), ("train.py, --dataset, mnist, --epochs, '3'", True),
+        ("train.py, --dataset, c4, --epochs, '3'", False), ("train.py", False),
+    ],
+)  # fmt: skip
+def test_toys(options: str, toy: bool, tmp_path: Path) -> None:
+    assert trains_on_a_toy(process(tmp_path, command=f"[torchrun, {options}]")) is toy
+
+
+@pytest.mark.parametrize(
+    ("options", "batch"),
+    [
+        ("--per_device_train_batch_size, '4'", 128),
+        ("--per_device_train_batch_size, '4', --gradient_accumulation_steps, '2'", 256),
+        ("--per_device_train_batch_size, '0'", None), ("--per_device_train_batch_size, x", None),
+        ("--gradient_accumulation_steps, '2'", None),
+        ("--per_device_train_batch_size, '4', --gradient_accumulation_steps, x", None),
+    ],
+)  # fmt: skip
+def test_the_global_batch_of_all_processes(options: str, batch: float | None, tmp_path: Path) -> None:
+    """Four nodes with eight processes each."""
+    command = f"[torchrun, --nnodes=4, --nproc-per-node=8, train.py, --output_dir, out, {options}]"
+    found = process(tmp_path, command=command)
+    assert Pace.of(found, Profile()).samples_per_step == batch
+
+
+@pytest.mark.parametrize("launch", ["--nproc-per-node=gpu", "--nproc-per-node=8, --nnodes=$N", "--nproc-per-node=$N"])
+def test_no_global_batch_of_an_unknown_number_of_processes(launch: str, tmp_path: Path) -> None:
+    options = "--output_dir, out, --per_device_train_batch_size, '4'"
+    found = process(tmp_path, command=f"[torchrun, {launch}, train.py, {options}]")
+    assert "device-batch" in found.settings.extra
+    assert Pace.of(found, Profile()).samples_per_step is None
+
+
+def test_the_step_time_of_the_profile() -> None:
+    assert Pace(Quantity(10, "steps"), None, 2.0).seconds(Quantity(5, "steps")) == 10

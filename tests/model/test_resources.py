@@ -9,7 +9,18 @@ from model_samples import workloads
 
 from kube_gaplint.facts.instances import devices_of
 from kube_gaplint.model.profile import Profile
-from kube_gaplint.model.resources import asked, busy_cores, processes_in
+from kube_gaplint.model.resources import (
+    asked,
+    busy_cores,
+    data_workers,
+    limit,
+    processes_in,
+    request,
+    shared_memory_room,
+    takes_whole_node,
+)
+from kube_gaplint.model.setting import Absent, Set, Unknown
+from kube_gaplint.model.workload import Container, Workload
 
 JOB = """\
 apiVersion: batch/v1
@@ -121,3 +132,136 @@ def test_processes_that_are_surely_started(told: str, processes: int, tmp_path: 
     (found,) = workloads(tmp_path, job_yaml=text.format(pod="", resources="{limits: {nvidia.com/gpu: 4}}"))
     ((_, container),) = found.containers()
     assert processes_in(found, container) == processes
+
+
+def trainer(folder: Path, resources: str, **more: str) -> tuple[Workload, Container]:
+    """The workload and the container of the sample with these resources; `pod` and `before` as in `missing`."""
+    text = more.get("before", "") + JOB.format(pod=more.get("pod", ""), resources=resources)
+    if "command" in more:
+        text = text.replace("[torchrun, --nproc-per-node=gpu, train.py]", more["command"])
+    (workload,) = workloads(folder, job_yaml=text)
+    ((_, container),) = workload.containers()
+    return workload, container
+
+
+LIMIT_RANGE = """\
+apiVersion: v1
+kind: LimitRange
+metadata: {name: defaults, namespace: nlp}
+spec: {limits: [{type: Container, default: {memory: 8Gi}, defaultRequest: {cpu: 2}}]}
+---
+"""
+
+
+@pytest.mark.parametrize(
+    ("resources", "resource", "asks", "bound"),
+    [
+        ("{limits: {nvidia.com/gpu: 2, memory: 4Gi}}", "memory", "4Gi", "4Gi"),
+        ("{limits: {nvidia.com/gpu: 2, memory: 4Gi}, requests: {memory: 2Gi}}", "memory", "2Gi", "4Gi"),
+        ("{limits: {nvidia.com/gpu: 2}}", "memory", "8Gi", "8Gi"),
+        ("{limits: {nvidia.com/gpu: 2}}", "cpu", "2", None),
+        ("{limits: {nvidia.com/gpu: 2}}", "ephemeral-storage", None, None),
+    ],
+)
+def test_requests_and_limits_in_force(
+    resources: str, resource: str, asks: str | None, bound: str | None, tmp_path: Path
+) -> None:
+    workload, container = trainer(tmp_path, resources, before=LIMIT_RANGE)
+    pod = workload.roles[0].pod
+    for found, expected in (
+        (request(resource, container, pod, workload), asks),
+        (limit(resource, container, pod, workload), bound),
+    ):
+        assert isinstance(found, Set if expected else Absent)
+        assert getattr(found, "value", None) == expected
+
+
+def test_requests_on_autopilot_are_not_known(tmp_path: Path) -> None:
+    workload, container = trainer(
+        tmp_path, "{limits: {nvidia.com/gpu: 2}}", pod="nodeSelector: {cloud.google.com/compute-class: Accelerator}"
+    )
+    assert isinstance(request("memory", container, workload.roles[0].pod, workload), Unknown)
+
+
+@pytest.mark.parametrize(
+    ("devices", "shown"),
+    [("nvidia.com/gpu: 2", "2 GPUs"), ("nvidia.com/gpu: 1", "1 GPU"), ("nvidia.com/mig-1g.5gb: 1", "a share of 1 GPU")],
+)
+def test_accelerators_in_words(devices: str, shown: str, tmp_path: Path) -> None:
+    workload, _ = trainer(tmp_path, f"{{limits: {{{devices}}}}}")
+    assert [one.shown for one in asked(workload, Profile())] == [shown]
+
+
+@pytest.mark.parametrize("devices", ["nvidia.com/gpu: 0", "memory: 8Gi", "nvidia.com/gpu: '${GPUS}'"])
+def test_without_a_known_number_of_accelerators_nothing_is_missed(devices: str, tmp_path: Path) -> None:
+    workload, _ = trainer(tmp_path, f"{{limits: {{{devices}}}}}")
+    assert asked(workload, Profile()) == []
+
+
+def test_what_does_not_train_is_left_out(tmp_path: Path) -> None:
+    serving, _ = trainer(tmp_path, "{limits: {nvidia.com/gpu: 2}}", command="[vllm, serve, acme/model]")
+    assert not serving.trains
+    assert asked(serving, Profile()) == []
+    text = "#!/bin/bash\n#SBATCH --nodes=2\n#SBATCH --gpus-per-node=8\nsrun torchrun train.py\n"
+    (tmp_path / "batch").mkdir()
+    (batch,) = workloads(tmp_path / "batch", train_sbatch=text)
+    assert batch.trains
+    assert asked(batch, Profile()) == []
+
+
+@pytest.mark.parametrize(("gpus", "alone"), [(2, False), (3, False), (4, True)])
+def test_a_product_that_comes_in_fours_only(gpus: int, alone: bool, tmp_path: Path) -> None:
+    workload, _ = trainer(
+        tmp_path, f"{{limits: {{nvidia.com/gpu: {gpus}}}}}", pod="nodeSelector: {nvidia.com/gpu.product: NVIDIA-GB200}"
+    )
+    assert takes_whole_node(workload.roles[0].pod, Profile()) is alone
+
+
+@pytest.mark.parametrize(
+    ("told", "workers"),
+    [
+        ("1", 1), ("8", 8), ("99999999", 99_999_999), ("0", None), ("999999999", None), ("-1", None), ("x", None),
+        ("²", None),
+    ],
+)  # fmt: skip
+def test_data_loader_workers(told: str, workers: int | None, tmp_path: Path) -> None:
+    command = f"[torchrun, --nproc-per-node=8, train.py, --dataloader_num_workers, '{told}']"
+    workload, container = trainer(tmp_path, "{limits: {nvidia.com/gpu: 8}}", command=command)
+    found = data_workers(workload, container)
+    assert (found and found.value) == workers
+
+
+@pytest.mark.parametrize(
+    ("resources", "room"),
+    [
+        ("{limits: {nvidia.com/gpu: 4}}", 32), ("{limits: {nvidia.com/gpu: 4, memory: 40Gi}}", 20),
+        ("{limits: {nvidia.com/gpu: 4, memory: 400Gi}}", 32), ("{limits: {nvidia.com/gpu: 4, memory: '${M}'}}", 0),
+        ("{limits: {nvidia.com/gpu: 4, memory: much}}", 0), ("{limits: {nvidia.com/gpu: '${N}'}}", 8),
+        ("{limits: {nvidia.com/gpu: 4}, requests: {memory: 10Gi}}", 32),
+    ],
+)  # fmt: skip
+def test_room_for_shared_memory(resources: str, room: int, tmp_path: Path) -> None:
+    _, container = trainer(tmp_path, resources)
+    assert shared_memory_room(container) == room
+
+
+def test_a_pod_whose_program_is_in_its_image_is_kept(tmp_path: Path) -> None:
+    (workload,) = workloads(
+        tmp_path,
+        job_yaml="""\
+        apiVersion: kubeflow.org/v1
+        kind: PyTorchJob
+        metadata: {name: sample}
+        spec:
+          pytorchReplicaSpecs:
+            Worker:
+              replicas: 4
+              template:
+                spec:
+                  containers:
+                  - name: pytorch
+                    image: ghcr.io/acme/train:1.4
+                    resources: {limits: {nvidia.com/gpu: 2}}
+        """,
+    )
+    assert [one.container.name for one in asked(workload, Profile())] == ["pytorch"]

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kube_gaplint.model.setting import Absent, Origin, Set, Unknown
-from kube_gaplint.model.units import as_boolean, as_integer, as_number, duration_seconds, quantity, two_digits
+from kube_gaplint.model.units import as_boolean, as_integer, as_number, duration_seconds, quantity, share, two_digits
 from kube_gaplint.text.source import Place, Source, Span
 
 HERE = Origin(Place(Source("a", "a"), Span(0, 1)))
@@ -55,6 +55,46 @@ def test_quantity(text: str, value: float | None) -> None:
 )
 def test_duration(text: str, value: float | None) -> None:
     assert duration_seconds(text) == value
+
+
+@pytest.mark.parametrize(
+    ("suffix", "factor"),
+    [
+        ("n", 1e-9), ("u", 1e-6), ("m", 1e-3), ("", 1.0), ("k", 1e3), ("M", 1e6), ("G", 1e9), ("T", 1e12), ("P", 1e15),
+        ("E", 1e18), ("Ki", 1024.0), ("Mi", 1024.0**2), ("Gi", 1024.0**3), ("Ti", 1024.0**4), ("Pi", 1024.0**5),
+        ("Ei", 1024.0**6),
+    ],
+)  # fmt: skip
+def test_suffixes(suffix: str, factor: float) -> None:
+    assert quantity(f"3{suffix}") == 3 * factor
+
+
+@pytest.mark.parametrize(
+    ("unit", "seconds"),
+    [
+        ("ns", 1e-9), ("us", 1e-6), ("µs", 1e-6), ("μs", 1e-6), ("ms", 1e-3), ("s", 1.0), ("m", 60.0), ("h", 3600.0),
+        ("d", 86400.0),
+    ],
+)  # fmt: skip
+def test_units_of_durations(unit: str, seconds: float) -> None:
+    assert duration_seconds(f"3{unit}") == 3 * seconds
+
+
+def test_numbers_longer_than_any_time_are_none() -> None:
+    assert duration_seconds("1" * 19) == float("1" * 19)
+    assert duration_seconds("1" * 20) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "total", "part"),
+    [
+        ("25%", None, 0.25), ("25%", 4, 0.25), ("1", 4, 0.25), ("3", 2, 1.0), ("100%", 4, 1.0), ("250%", 4, 1.0),
+        (" 50 % ", 4, 0.5), ("1", None, None), ("1", 0, None), ("", 4, None), ("%", 4, None), ("x", 4, None),
+        ("-1", 4, None), ("²", 4, None), ("1.5", 4, None), ("0", 4, 0.0), ("9" * 11, 4, 1.0), ("9" * 12, 4, None),
+    ],
+)  # fmt: skip
+def test_shares(text: str, total: int | None, part: float | None) -> None:
+    assert share(text, total) == part
 
 
 @given(st.text(max_size=30))

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from model_samples import process, workloads
+from msgspec.structs import replace
 
 from kube_gaplint.model.setting import Absent, Set, Unknown
 from kube_gaplint.model.watchdog import (
@@ -101,12 +102,14 @@ def test_blocking_wait(image: str, name: str, value: str, blocked: bool, tmp_pat
         ("[python, train.py]", "NCCL_DESYNC_DEBUG", False),
         ("[python, train.py]", "TORCH_DISTRIBUTED_DEBUG", False),
         ("[torchrun, -m, torchtitan.train]", "NCCL_DEBUG", True),
+        ("[litgpt, pretrain, pythia-14m]", "NCCL_DEBUG", True),
         ("[torchrun, pretrain_gpt.py, --train-iters=5]", "NCCL_DEBUG", False),
     ],
 )
 def test_what_gives_a_recent_torch_away(command: str, env: str, recent: bool, tmp_path: Path) -> None:
     found = process(tmp_path, image=UNKNOWN, command=command, env=f'[{{name: {env}, value: "1"}}]')
-    assert bool(shows_recent_torch(found)) is recent
+    shown = shows_recent_torch(found)
+    assert "torch" in shown if recent else shown == ""
 
 
 @pytest.mark.parametrize(
@@ -124,6 +127,43 @@ def test_what_gives_a_recent_torch_away(command: str, env: str, recent: bool, tm
 )
 def test_what_watches_progress(command: str, more: str, pod: str, watched: bool, tmp_path: Path) -> None:
     assert is_watched(process(tmp_path, command=command, more=more, pod=pod)) is watched
+
+
+@pytest.mark.parametrize(
+    ("command", "watched"),
+    [
+        ("[nice, -n, '5', watchdog, torchrun, train.py]", True),
+        ("[/opt/tools/heart-beat, torchrun, train.py]", True),
+        ("[env, A=1, B=2, C=3, /opt/watchdog/bin/torchrun, train.py]", False),
+    ],
+)
+def test_programs_are_looked_for_at_the_front_of_a_command(command: str, watched: bool, tmp_path: Path) -> None:
+    assert is_watched(process(tmp_path, command=command)) is watched
+
+
+@pytest.mark.parametrize(
+    ("name", "watched"),
+    [
+        ("SITE_WATCHDOG_SECONDS", True), ("HANG_DETECT", True), ("TORCH_NCCL_PROGRESS_TIMEOUT", False),
+        ("NCCL_WATCHDOG", False), ("NCCL_DEBUG", False),
+    ],
+)  # fmt: skip
+def test_variables_of_the_users_own_watchdog(name: str, watched: bool, tmp_path: Path) -> None:
+    assert is_watched(process(tmp_path, env=f'[{{name: {name}, value: "1"}}]')) is watched
+
+
+@pytest.mark.parametrize(
+    ("group", "kind", "watched"),
+    [
+        ("sagemaker.amazonaws.com", "HyperPodPyTorchJob", True),
+        ("example.com", "HyperPodPyTorchJob", False),
+        ("sagemaker.amazonaws.com", "PyTorchJob", False),
+    ],
+)
+def test_kinds_whose_operators_look_for_hangs(group: str, kind: str, watched: bool, tmp_path: Path) -> None:
+    found = process(tmp_path)
+    found.workload.subject = replace(found.workload.subject, api_version=f"{group}/v1", kind=kind)
+    assert is_watched(found) is watched
 
 
 def test_early_states_of_a_release(tmp_path: Path) -> None:
