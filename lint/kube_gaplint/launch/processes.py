@@ -248,6 +248,7 @@ class _Reader:
             uses_torch=_uses_torch(uses, candidate),
             opaque_because=opaque,
             torch_is_early=self._is_early(torch, peeled.image),
+            torch_asked=self._asked(torch, peeled.image),
             reads=candidate.reads | self._shell_reads(),
             status_lost=lost_status(peeled.command),
             shell_in_front=self._shell_in_front(peeled.command),
@@ -349,6 +350,14 @@ class _Reader:
         return worker, container, container.environment.over({**doubtful, **runtime}, own)
 
     # -- releases
+
+    def _asked(self, torch: Setting[Release], image: Setting[str] | None) -> Set[Release] | None:
+        """What the requirements beside a batch script ask for. What is in a container's image they do not tell."""
+        if self.workload.batch is None or not isinstance(torch, Unknown) or image is not None:
+            return None
+        from kube_gaplint.launch.project import asked_torch
+
+        return asked_torch(self.files)
 
     def _is_early(self, torch: Setting[Release], image: Setting[str] | None) -> bool:
         """Whether the release is that of an image which holds a state of development before it."""

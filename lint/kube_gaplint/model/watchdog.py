@@ -75,6 +75,9 @@ def shows_recent_torch(process: TrainingProcess) -> str:
         setting = process.environment.variables[name]
         if setting.origin is not None and setting.origin.written:
             return f"{name} is set, which torch reads since {'.'.join(map(str, row.first))}"
+    asked = process.torch_asked
+    if asked is not None and asked.value >= ON_BY_DEFAULT:
+        return asked.origin.note
     framework = process.framework
     if framework is not None and framework.least_torch >= ON_BY_DEFAULT:
         return f"{framework.title} runs with torch {'.'.join(map(str, framework.least_torch))} or later"

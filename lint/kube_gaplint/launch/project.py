@@ -1,0 +1,50 @@
+"""Which torch a project's own files ask for: the requirements beside a script whose software nobody else tells."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+
+from kube_gaplint import lazy_re
+from kube_gaplint.facts.images import release
+from kube_gaplint.model.setting import Origin, Set
+from kube_gaplint.model.training import Release
+from kube_gaplint.text.source import PlacedText
+
+_FILES = (
+    "requirements.txt", "constraints.txt", "requirements.lock", "pyproject.toml", "uv.lock", "poetry.lock",
+    "environment.yml", "environment.yaml", "setup.py", "setup.cfg",
+)  # fmt: skip
+_LARGEST = 3_000_000
+_ASKED = lazy_re.compile(
+    r"""(?m)^(?!\s*\#)[^\n\#]*?(?<![\w.-])(?:torch|pytorch)(?:\[[^\]\n]*\])?["' ]*(?:={1,3}|>=?|~=)["' ^]*(?P<least>\d+(?:\.\d+)+)"""
+)
+"""A line that asks for torch at a release or a later one: `torch>=2.2`, `- pytorch=2.1.0`, `torch = "^2.3"`."""
+_LOCKED = lazy_re.compile(r"""(?m)^name = "torch"\r?\nversion = "(?P<least>\d+(?:\.\d+)+)""")
+
+
+def asked_torch(files: Callable[[str], PlacedText | None]) -> Set[Release] | None:
+    """The oldest torch that fits what the project asks for; None where no file of it says. Where several files say
+    different things, the oldest of all."""
+    found = [one for name in _FILES for one in _asked(files, name)]
+    return min(found, key=lambda one: one.value) if found else None
+
+
+def _asked(files: Callable[[str], PlacedText | None], path: str) -> Iterator[Set[Release]]:
+    text = files(path)
+    if text is None or len(text.text) > _LARGEST:
+        return
+    for start, end in _places(text.text, path.endswith(".lock")):
+        shown = text.text[start:end]
+        least = release(shown)
+        if least is not None:
+            note = f"{posixpath.basename(path)} asks for torch {shown} or later"
+            yield Set(least, Origin(text.place(start, end), "derived", note))
+
+
+@lru_cache(maxsize=64)
+def _places(text: str, is_lock: bool) -> tuple[tuple[int, int], ...]:
+    """Where the releases stand. All scripts of a folder share its requirements."""
+    pattern = _LOCKED if is_lock and "name = " in text else _ASKED
+    return tuple(found.span("least") for found in pattern.finditer(text))

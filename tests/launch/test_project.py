@@ -1,0 +1,43 @@
+"""Which torch a project's requirements ask for."""
+
+from __future__ import annotations
+
+import pytest
+
+from kube_gaplint.launch.project import asked_torch
+from kube_gaplint.text.source import PlacedText, Source, WholeText
+
+
+def least(**contents: str) -> tuple[int, ...] | None:
+    files = {name.replace("__", "."): content for name, content in contents.items()}
+
+    def look_up(path: str) -> PlacedText | None:
+        return WholeText(Source(path, files[path])) if path in files else None
+
+    found = asked_torch(look_up)
+    return None if found is None else found.value
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("torch==2.1.1", (2, 1, 1)),
+        ("torch >= 2.4 # the newest", (2, 4)),
+        ("torch[opt]~=2.0.1", (2, 0, 1)),
+        ("torchvision==0.17.0", None),
+        ("pytorch-lightning==2.1", None),
+        ("# torch==2.3", None),
+        ("torch", None),
+        ("torch<2.3", None),
+    ],
+)
+def test_requirements(line: str, expected: tuple[int, ...] | None) -> None:
+    assert least(requirements__txt=f"numpy\n{line}\n") == expected
+
+
+def test_other_forms_and_the_oldest_of_all() -> None:
+    assert least(pyproject__toml='[project]\ndependencies = ["numpy", "torch>=2.5.1"]\n') == (2, 5, 1)
+    assert least(environment__yml="dependencies:\n  - pytorch=2.1.0\n  - pip\n") == (2, 1, 0)
+    lock = '[[package]]\nname = "torch"\nversion = "2.6.0"\n\n[[package]]\nname = "x"\nversion = "1.0"\n'
+    assert least(uv__lock=lock) == (2, 6, 0)
+    assert least(uv__lock=lock, requirements__txt="torch>=1.13\n") == (1, 13)
