@@ -54,6 +54,34 @@ INSTALLERS: tuple[Installer, ...] = (
     Installer(("git",), ("submodule", "update"), "git submodule update", "the Git server", "any"),
 )
 
+
+class ImageInstaller(Struct, frozen=True):
+    """An image whose entry point fetches, if one of these options or variables says what."""
+
+    image: str
+    asks: tuple[str, ...]
+    pins: tuple[str, ...]
+    """Options and variables that choose a state of it."""
+    installer: Installer
+
+
+IMAGE_INSTALLERS = (
+    # kubernetes/git-sync README, v3 and v4
+    ImageInstaller(
+        "git-sync",
+        ("--repo", "-repo", "GITSYNC_REPO", "GIT_SYNC_REPO"),
+        ("--ref", "-ref", "--rev", "-rev", "GITSYNC_REF", "GIT_SYNC_REV"),
+        Installer((), (), "git-sync", "the Git server", "remote"),
+    ),
+)
+_RELEASED = lazy_re.compile(r"[0-9a-f]{7,64}|v?\d+(\.\d+)+\S*|refs/tags/\S+")
+
+
+def is_fixed_state(name: str) -> bool:
+    """Whether a revision is a commit or a release, and not a branch that moves."""
+    return _RELEASED.fullmatch(name) is not None
+
+
 VALUED = frozenset({
     "-c", "--constraint", "-i", "--index-url", "--extra-index-url", "--index", "--default-index", "-f", "--find-links",
     "--prefix", "--target", "-t", "--root", "--python", "-p", "--cache-dir", "--proxy", "--timeout", "--retries",

@@ -239,6 +239,13 @@ TRAINING_OPTIONS = frozenset({
 # Options that only programs which measure a finished model have (EleutherAI's lm-evaluation-harness and its forks).
 EVALUATION_OPTIONS = frozenset({"model-args", "num-fewshot", "bootstrap-iters", "fewshot-as-multiturn"})
 
+# The word behind a Python script that says which of its jobs it is to do.
+SUBCOMMANDS: dict[str, Meaning] = {
+    "train": "training", "fit": "training", "pretrain": "training", "finetune": "training",
+    "test": "evaluation", "eval": "evaluation", "evaluate": "evaluation", "validate": "evaluation",
+    "predict": "inference", "infer": "inference", "inference": "inference", "generate": "inference",
+}  # fmt: skip
+
 # Options that, when they are on, keep a training program from training (Megatron-LM and its forks).
 EVALUATION_SWITCHES = frozenset({"eval-only", "skip-train", "evaluate-only"})
 

@@ -129,6 +129,9 @@ def _of_command(command: Command) -> Iterator[_Hint]:
             continue
         name = text.rsplit("/", 1)[-1]
         following = texts[index + 1] if index + 1 < len(texts) else ""
+        if name.endswith(".py") and following in purposes.SUBCOMMANDS and purposes.script(name) is None:
+            yield _Hint(purposes.SUBCOMMANDS[following], f"it runs {name} {following}", 3)
+            continue
         found = purposes.program(name, following)
         if found is not None:
             meaning, launcher = found

@@ -13,6 +13,7 @@ from kube_gaplint import lazy_re
 from kube_gaplint.facts.data import DATA_REPOSITORY
 from kube_gaplint.facts.installs import (
     EDITABLE_OPTIONS,
+    IMAGE_INSTALLERS,
     INDEX_OPTIONS,
     INDEX_VARIABLES,
     INSTALLERS,
@@ -22,6 +23,7 @@ from kube_gaplint.facts.installs import (
     REQUIREMENT_OPTIONS,
     VALUED,
     Installer,
+    is_fixed_state,
     is_internal,
     is_local,
 )
@@ -111,6 +113,39 @@ def fetches(commands: list[Command], files: Files = _no_file) -> Iterator[Fetch]
             continue
         if not _offline(command, rest) and _remote(installer, rest):
             yield Fetch(installer, command, _pinned(installer, rest), _locked(installer, command, rest, files))
+
+
+def fetched_by_image(container: Container) -> Fetch | None:
+    """What the entry point of a container's image surely fetches (git-sync's repository)."""
+    if not isinstance(container.image, Set) or not isinstance(container.command, Absent) or not container.commands:
+        return None
+    name = container.image.value.partition("@")[0].rpartition("/")[2].partition(":")[0]
+    row = next((one for one in IMAGE_INSTALLERS if one.image == name), None)
+    if row is None:
+        return None
+    command = container.commands[0]
+    given = _given(command, container)
+    if any(word.multiple for word in command.words[1:]) or not any(given.get(one) for one in row.asks):
+        return None
+    chosen = [given[one] for one in row.pins if one in given]
+    if any(one is None for one in chosen):
+        return None
+    return Fetch(row.installer, command, pinned=any(is_fixed_state(one) for one in chosen if one))
+
+
+def _given(command: Command, container: Container) -> dict[str, str | None]:
+    """Options with their values, and the container's variables; None for a value that is not known."""
+    found: dict[str, str | None] = {}
+    words = command.words[1:]
+    for index, word in enumerate(words):
+        name, equals, value = word.prefix.partition("=")
+        if name.startswith("-"):
+            following = words[index + 1].known if index + 1 < len(words) else ""
+            found[name] = (value if word.known is not None else value or None) if equals else following
+    for name, setting in container.environment.variables.items():
+        if not isinstance(setting, Absent):
+            found[name] = setting.value if isinstance(setting, Set) else None
+    return found
 
 
 def _sets_own_index(command: Command) -> bool:

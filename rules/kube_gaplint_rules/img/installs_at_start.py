@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from kube_gaplint.findings import Fix, Gap, Related, Severity
 from kube_gaplint.model.scale import node_count
 from kube_gaplint.model.setting import Origin
-from kube_gaplint.model.start import fetches, files_of, guarded, start_commands, starting_containers
+from kube_gaplint.model.start import fetched_by_image, fetches, files_of, guarded, start_commands, starting_containers
 from kube_gaplint.model.workload import Workload
 from kube_gaplint.rule import Context, rule
 
@@ -25,10 +25,10 @@ def check(workload: Workload, _context: Context) -> Iterator[Gap]:
 
     ## What it flags
     `pip`, `conda`, `uv`, `apt-get`, `dnf`, `apk` and the like that install over the network, and `git clone` or `pull`,
-    in the start script of a training container or in an init container of its pod. Local wheels and folders,
-    `--no-index`, an index of your own, and what only runs where a test finds it missing are left alone. Info where all
-    that is installed follows a lock file in the repository that knows the project's packages (`uv.lock`): the versions
-    then stay, and only the network is needed.
+    in the start script of a training container or in an init container of its pod, and git-sync on a branch there.
+    Local wheels and folders, `--no-index`, an index of your own, and what only runs where a test finds it missing are
+    left alone. Info where all that is installed follows a lock file in the repository that knows the project's packages
+    (`uv.lock`): the versions then stay, and only the network is needed.
 
     ## Why it hurts
     A run of weeks starts again dozens of times (OPT-175B: 90), in every pod at once. When PyPI or a mirror answers with
@@ -84,6 +84,9 @@ def check(workload: Workload, _context: Context) -> Iterator[Gap]:
     for role, container in starting_containers(workload):
         commands = start_commands(workload, container)
         found = [one for one in fetches(commands, files_of(container)) if not guarded(one.command)]
+        by_image = fetched_by_image(container)
+        if by_image is not None and not by_image.pinned:
+            found.append(by_image)
         if not found:
             continue
         titles = list(dict.fromkeys(one.installer.title for one in found))
