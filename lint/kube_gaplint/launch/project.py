@@ -18,7 +18,8 @@ _FILES = (
 )  # fmt: skip
 _LARGEST = 3_000_000
 _ASKED = lazy_re.compile(
-    r"""(?m)^(?!\s*\#)[^\n\#]*?(?<![\w.-])(?:torch|pytorch)(?:\[[^\]\n]*\])?["' ]*(?:={1,3}|>=?|~=)["' ^]*(?P<least>\d+(?:\.\d+)+)"""
+    r"""(?m)^(?!\s*\#)[^\n\#]*?(?<![\w.-])(?:torch|pytorch)(?:\[[^\]\n]*\])?"""
+    r"""["' ]*(?:={1,3}|>=?|~=)["' ^]*(?P<least>\d+(?:\.\d+)+)"""
 )
 """A line that asks for torch at a release or a later one: `torch>=2.2`, `- pytorch=2.1.0`, `torch = "^2.3"`."""
 _LOCKED = lazy_re.compile(r"""(?m)^name = "torch"\r?\nversion = "(?P<least>\d+(?:\.\d+)+)""")
