@@ -227,7 +227,8 @@ def soperator(spec: Part, subject: Subject, *, chart: bool = False) -> SlurmConf
 def documented(file: FileId, bundle: Bundle) -> SlurmConf | None:
     """What the README nearest to a batch script tells of its site: a cluster of Soperator has the operator's values.
 
-    A sentence for people is no setting, so the rest of slurm.conf stays unknown.
+    A sentence for people is no setting, so the rest of slurm.conf stays unknown, but for what is judged by Slurm's
+    defaults where no slurm.conf is seen at all.
     """
     readme = next((text for name in _READMES if (text := bundle.text_near(name, file)) is not None), None)
     found = None if readme is None else _SITE.search(readme.text)
@@ -235,6 +236,8 @@ def documented(file: FileId, bundle: Bundle) -> SlurmConf | None:
         return None
     origin = Origin(readme.place(*found.span()), "injected", "Soperator, as the README says")
     values: dict[str, Setting[str]] = {key: Set(value, origin) for key, value in _SOPERATOR.items()}
+    default = Origin(origin.place, "default", "Slurm's default, which Soperator leaves alone")
+    values["jobfileappend"] = Set("0", default)
     return SlurmConf(Subject("slurm.conf", name="soperator"), origin, values, whole=False, writer="soperator")
 
 
