@@ -218,6 +218,8 @@ class FrameworkFacts(Struct, frozen=True, eq=False):
     interval_default: Default | None = None
     strategy: Strategy | None = None
     saving: Switch | None = None
+    saves_by: tuple[str, ...] = ()
+    """Calls of a visible script each of which shows that it saves."""
     needs: tuple[Literal["path", "interval"], ...] = ()
     """What must be given for anything to be saved."""
     total: tuple[Amount, ...] = ()
@@ -1020,6 +1022,7 @@ FRAMEWORKS: tuple[FrameworkFacts, ...] = (
         save_path=(PathOf((("RunConfig(storage_path)", "~/ray_results"),)),),
         interval=(Amount(("CheckpointConfig(checkpoint_frequency)",), "steps"),),
         saving=Switch((), default=None),
+        saves_by=("RayTrainReportCallback", "CheckpointConfig"),
         retention=(Amount(("CheckpointConfig(num_to_keep)",), "steps"),),
         resume=Resume("switch", ("TorchTrainer(resume_from_checkpoint)",), default=None),
         timeout=Timeout(

@@ -87,6 +87,7 @@ CALLS: tuple[CallRow, ...] = (
     ),
     _row("composer-trainer", "Trainer", "composer", timeout=("dist_timeout", "seconds"), certain=False),
     _row("ray-failure", "FailureConfig", _RAY, "max_failures"),
+    _row("ray-report", "RayTrainReportCallback", _RAY),
     _row("ray-checkpoint", "CheckpointConfig", _RAY, "num_to_keep", certain=False),
     _row("ray-run", "RunConfig", _RAY, "name storage_path", certain=False),
     _row("ray-torch", "TorchConfig", _RAY, "backend init_method timeout_s", timeout=("timeout_s", "seconds")),

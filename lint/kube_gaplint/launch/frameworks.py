@@ -638,6 +638,9 @@ class _Reader:
                 if isinstance(given, Set) and given.origin.written:
                     return Set(True, given.origin)
             return self._script_saves()
+        for name in facts.saves_by:
+            if look.script is not None and name in look.script.calls:
+                return Set(True, look.script.calls[name])
         if facts.saving is not None:
             switch = self._switch(facts.saving)
             if not (isinstance(switch, Set) and switch.value and facts.needs):

@@ -122,7 +122,9 @@ def _by_volume(mount: Setting[Volume]) -> Kept:
 def _relative(process: TrainingProcess, text: str) -> Kept:
     """A path below the working directory; without one that is known, only where no volume can cover it."""
     directory = process.command.directory
-    if directory is None:
+    if text.startswith("~"):
+        directory = None  # the home of a user who is not known
+    elif directory is None:
         folder = process.container.fields.get("workingDir")
         directory = folder if isinstance(folder, Set) else None
     if isinstance(directory, Set) and directory.value.startswith("/"):
@@ -130,7 +132,10 @@ def _relative(process: TrainingProcess, text: str) -> Kept:
     if directory is not None or process.role.pod.overrides_unknown:
         return Kept("unknown")
     for mount in process.container.mounts:
-        if not isinstance(mount.path, Set) or not any(_below(mount.path.value, one) for one in SPECIAL_FOLDERS):
+        if not isinstance(mount.path, Set):
+            return Kept("unknown")
+        special = any(_below(mount.path.value, one) for one in SPECIAL_FOLDERS)
+        if not special and _by_volume(volume_at(mount.path.value, process.container, process.role.pod)).state != "lost":
             return Kept("unknown")
     return Kept("lost", "the container's own disk")
 

@@ -25,7 +25,8 @@ def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
     A save path on an emptyDir, an ephemeral volume, `/tmp` or the container's own disk. The deepest mount decides: an
     emptyDir inside a claim wins. In batch scripts only folders that each node has for itself (`/tmp`, `/dev/shm`). A
     path that is not known, smoke tests of up to 200 steps, and folders that a sidecar or a later command copies away
-    are left alone. A warning for elastic jobs, whose programs may take their state from the pods that are left.
+    are left alone, and so is a framework's default folder where nobody asks for checkpoints. A warning for elastic
+    jobs, whose programs may take their state from the pods that are left.
 
     ## Why it hurts
     A restarted pod starts with an empty disk, so the retry that was meant to save the run begins at step 0. When
@@ -80,8 +81,12 @@ def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
     """
     settings = process.settings
     path = settings.save_path
-    if not process.workload.trains or isinstance(path, Absent) or (isinstance(path, Set) and not path.origin.written):
+    if not process.workload.trains or isinstance(path, Absent):
         return
+    asked = settings.saving.origin if isinstance(settings.saving, Set) and settings.saving.value else None
+    by_default = isinstance(path, Set) and not path.origin.written
+    if by_default and (asked is None or not asked.written):
+        return  # nobody asks for it, and nobody names a place
     if isinstance(settings.saving, Set) and not settings.saving.value and not settings.saves_once:
         return
     if isinstance(settings.second_path, Set) or Pace.of(process, context.profile).smoke:
@@ -90,16 +95,17 @@ def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
     if place.state != "lost":
         return
     shown = path.value if isinstance(path, Set) else path.prefix if isinstance(path, Unknown) else ""
-    origin = path.origin
+    origin = asked if by_default else path.origin
     if origin is None or copied_elsewhere(process, shown, place.volume):
         return
     volume = place.volume
     related = () if volume is None else (Related(volume.origin, f"the volume at {shown}"),)
     what = "the trained weights" if settings.saves_once else "checkpoints"
+    tail = "…" if not isinstance(path, Set) else ", the default" if by_default else ""
     severity, cost = _loss(process)
     yield Gap(
         origin,
-        f"{what} go to {shown}{'' if isinstance(path, Set) else '…'}, which lies on {place.where}",
+        f"{what} go to {shown}{tail}, which lies on {place.where}",
         cost,
         detail="path",
         severity=severity,
