@@ -357,11 +357,11 @@ def _container_defaults(part: Part) -> dict[str, Setting[str]]:
 
 
 def _image(part: Part) -> Setting[str]:
-    """The image. A repository's name is in lower case: `IMAGE_URI` and the like are there to be filled in."""
+    """The image. Its name is in lower case: `IMAGE_URI` and the like are there to be filled in."""
     image = part.string("image")
     if isinstance(image, Set) and not is_image_file(image.value):
-        repository = parse_reference(image.value).repository
-        if repository != repository.lower():
+        name = parse_reference(image.value).repository.rpartition("/")[2]
+        if name != name.lower():
             return Unknown("its name is a placeholder", image.origin)
     return image
 
