@@ -14,7 +14,7 @@ import pytest
 from caching import Runner, later
 
 import kube_gaplint
-from kube_gaplint import pool, trace
+from kube_gaplint import share, trace
 from kube_gaplint.cache import key, place, replay
 from kube_gaplint.cli import checking
 from kube_gaplint.cli.names import COMPLETION
@@ -325,7 +325,7 @@ def test_files_that_change_meanwhile_are_not_kept(run: Runner, monkeypatch: pyte
 
 
 def test_processes_hand_back_what_they_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pool, "LEAST", 2)
+    monkeypatch.setattr(share, "LEAST", 1)
     script = "#!/bin/bash\n#SBATCH --nodes=8\n#SBATCH --gres=gpu:8\nsource ./env-{0}.sh\nsrun bash run-{0}.sh\n"
     for number in range(6):
         (tmp_path / f"job-{number}.sbatch").write_text(script.format(number))
