@@ -27,7 +27,9 @@ import corpora
 
 HERE = Path(__file__).parent
 BIN = Path(sys.executable).parent
-GAPLINT = (str(BIN / "gaplint"), "--isolated", "--format", "concise")
+REPEATED = (str(BIN / "gaplint"), "--isolated", "--format", "concise")
+"""gaplint with its cache: from the second run on, and the first is not counted, the result is repeated."""
+GAPLINT = (*REPEATED, "--no-cache")
 PYTHON = (sys.executable, "-I", "-c", "pass")
 PEERS = ("yamllint", "checkov")
 
@@ -105,6 +107,7 @@ def start_up() -> list[Command]:
         Command("gaplint, nothing to judge", (*GAPLINT, nothing), base),
         Command("gaplint, one manifest", (*GAPLINT, one), base),
         Command("gaplint, five manifests", (*GAPLINT, *five), base),
+        Command("gaplint, five manifests, repeated", (*REPEATED, *five), base),
     ]
 
 
@@ -115,6 +118,7 @@ def scan(root: Path, count: int, share: float, peers: Path | None) -> list[Comma
     rows = [
         Command(base, (sys.executable, "-I", str(HERE / "walk.py"), folder)),
         Command("gaplint", (*GAPLINT, folder), base),
+        Command("gaplint, repeated", (*REPEATED, folder), base),
     ]
     if peers is not None:
         rows.append(Command("yamllint", (str(peers / "yamllint"), "-d", "relaxed", folder), "gaplint"))
@@ -162,6 +166,8 @@ def main() -> None:
     subprocess.run([sys.executable, "-m", "compileall", "-q", *sources], check=True)
     with tempfile.TemporaryDirectory(prefix="gaplint-bench-") as folder:
         root = Path(folder)
+        os.environ.pop("GAPLINT_NO_CACHE", None)
+        os.environ["GAPLINT_CACHE_DIR"] = str(root / "cache")
         peers = peers_in(HERE / ".peers") if options.peers else None
         mixed, ours = f"{options.files} files, 2 % relevant", f"{options.files} files, all relevant"
         parts = [

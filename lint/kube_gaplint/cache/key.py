@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import struct
 import sys
 import time
 
@@ -24,6 +25,8 @@ CODE = ".code"
 """The ending of the files that say which code stands behind the state of its files."""
 SETTLED = 2_000_000_000
 """Nanoseconds after which a change of a file shows in its times for sure, whatever the system's clock is good for."""
+_LOOK = struct.Struct("<qqqQ")
+"""Size, mtime and ctime (ns) and inode of a file."""
 
 
 def of(arguments: Sequence[str], code: bytes) -> bytes:
@@ -60,6 +63,7 @@ def code(shelf: Shelf | None) -> bytes:
 def _look() -> tuple[bytes, bool]:
     """A digest of how the code's files look from outside, and whether none has changed just now."""
     parts = [sys.version, sys.prefix]
+    numbers = []
     latest = 0
     for path in sys.path:
         try:
@@ -67,13 +71,17 @@ def _look() -> tuple[bytes, bool]:
         except OSError:
             parts.append(path)
             continue
-        parts.append(f"{path} {status.st_ino} {status.st_dev} {status.st_mtime_ns} {status.st_ctime_ns}")
+        parts += [path, str(status.st_dev), str(status.st_ino), str(status.st_mtime_ns), str(status.st_ctime_ns)]
         latest = max(latest, status.st_ctime_ns)
-    for path, status in _files():
-        parts.append(f"{path} {status.st_ino} {status.st_size} {status.st_mtime_ns} {status.st_ctime_ns}")
-        latest = max(latest, status.st_ctime_ns)
+    for package in _packages():
+        parts.append(package)
+        for path, status in _files_in(package):
+            changed = status.st_ctime_ns
+            parts.append(path)
+            numbers.append(_LOOK.pack(status.st_size, status.st_mtime_ns, changed, status.st_ino))
+            latest = max(latest, changed)
     text = "\0".join(parts).encode("utf-8", "surrogateescape")
-    return digest_of(text), latest < time.time_ns() - SETTLED
+    return digest_of(b"".join([text, *numbers])), latest < time.time_ns() - SETTLED
 
 
 def _contents() -> bytes:
@@ -93,11 +101,6 @@ def _contents() -> bytes:
 
 def _packages() -> tuple[str, ...]:
     return os.path.dirname(os.path.dirname(os.path.abspath(__file__))), __import__(BUILTIN_PACK).__path__[0]
-
-
-def _files() -> Iterator[tuple[str, os.stat_result]]:
-    for package in _packages():
-        yield from sorted(_files_in(package))
 
 
 def _files_in(folder: str) -> Iterator[tuple[str, os.stat_result]]:
