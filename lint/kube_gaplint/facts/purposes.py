@@ -249,6 +249,9 @@ SUBCOMMANDS: dict[str, Meaning] = {
 # Options that, when they are on, keep a training program from training (Megatron-LM and its forks).
 EVALUATION_SWITCHES = frozenset({"eval-only", "skip-train", "evaluate-only"})
 
+# Words of a configuration's name by which a run with it is a trial (torchtitan's `debug_model`, `llama3_debugmodel`).
+TRIAL_CONFIGURATIONS = frozenset({"debug", "debugmodel", "smoke", "dryrun"})
+
 # Patterns of scripts that try something out and do not train, and folders that hold nothing else.
 TRIAL_SCRIPTS = (
     "test_*.py",

@@ -202,6 +202,11 @@ def _trial(process: TrainingProcess) -> _Hint | None:
             value = occurrence.value
             if occurrence.bare or (isinstance(value, Set) and value.value.strip().lower() not in {"false", "0", "no"}):
                 return _Hint("evaluation", f"its option {occurrence.name}", 4)
+        if "config" in name:
+            value = occurrence.value
+            chosen = value.value if isinstance(value, Set) else value.otherwise if isinstance(value, Unknown) else ""
+            if purposes.TRIAL_CONFIGURATIONS.intersection(purposes.words_of(chosen.rpartition("/")[2])):
+                return _Hint("smoke", f"its configuration {chosen}", 4)
     profiler = next((name for name in process.command.wrappers if name in purposes.PROFILERS), "")
     if profiler:
         return _Hint("benchmark", f"it runs under {profiler}", 4)

@@ -444,6 +444,7 @@ class _Reader:
             else look.missing(()),
             exit_after=self._exit_after(),
             samples_per_step=self._samples(),
+            usual_total=self._usual_total(total),
             stop_signals=look.script.stop_signals if look.script is not None else frozenset(),
             extra=self._extra(),
         )
@@ -755,6 +756,20 @@ class _Reader:
             default = facts.total_default
             return Set(Quantity(default.value, default.unit), Origin(look.home.place, "default", note))  # type: ignore[arg-type]
         return found
+
+    def _usual_total(self, total: Setting[Quantity]) -> Quantity | None:
+        """The length that the script's own default gives (`--max-steps ${STEPS:-50}`)."""
+        if not isinstance(total, Unknown) or not total.otherwise:
+            return None
+        facts = self.facts
+        amounts = facts.total if facts is not None and facts.total else (Amount(CONVENTIONS.total, "named"),)
+        for amount in amounts:
+            found = self.look.given(amount.keys)
+            if found is None or found[1] != total:
+                continue
+            unit = amount.unit if amount.unit != "named" else unit_of_name(found[0])
+            return None if unit is None else quantity(total.otherwise, unit, found[0])
+        return None
 
     def _retention(self) -> Setting[int]:
         facts, look = self.facts, self.look

@@ -57,9 +57,13 @@ def redirections(
     elif name in ("cat", "") and target is not None:
         _write(walker, heredoc, target, append)
     elif name == "echo" and target is not None and target.known not in (None, "/dev/null"):
-        text = echoed(words[1:])
+        text = echoed(words[1:], whole=False)
         if text is not None:
-            _keep(walker, target.known or "", text, append)
+            written = Heredoc(text, True, name, target.known or "")
+            written.target_word = target
+            walker.script.heredocs.append(written)
+            if not text.holes:
+                _keep(walker, target.known or "", text, append)
     return heredoc, target
 
 
@@ -144,14 +148,15 @@ def in_directory(files: Files, path: str, directory: Setting[str] | None) -> Pla
     return files(path)
 
 
-def echoed(words: Sequence[Word]) -> TracedText | None:
-    """What `echo` writes; None with options or escapes that change it, or unknown words."""
+def echoed(words: Sequence[Word], *, whole: bool = True) -> TracedText | None:
+    """What `echo` writes; None with options or escapes that change it, or unknown words. Of several lines parts may be
+    unknown, unless they must be `whole`."""
     if words and words[0].prefix.startswith("-"):
         if words[0].known != "-e" or any("\\" in (word.known or "\\") for word in words[1:]):
             return None
         words = words[1:]
     text = joined(words)
-    if text is None or text.holes:
+    if text is None or (text.holes and (whole or "\n" not in text.text)):
         return None
     end = FixedText("\n", words[-1].place)
     return TracedText(

@@ -359,26 +359,27 @@ def _default(
             sink.quote()
         return
     assigns = letter == "=" and not index and _NAME.fullmatch(name) is not None
-    reason = ""
+    reason = otherwise = ""
     if present is None:
         fallback = expander.value(at, end - 1).known()
         reason = _reason(expander, name)
         if fallback and len(fallback) <= 40 and "\n" not in fallback:
             reason = f"{reason}; without it, it is {fallback}"
+            otherwise = fallback
     if not assigns:
         if present is False:
             expander.expand_default(at, end - 1, sink, quoted)
         elif _is_folder(expander, name):
             parameter(expander, name, index, start, end, sink, quoted)
         else:
-            expander.unknown(reason, start, end, sink, quoted)
+            expander.unknown(reason, start, end, sink, quoted, otherwise=otherwise)
         return
     origin = Origin(expander.source.place(start, end))
     if present is False:
         fresh = expander.value(at, end - 1)
         sink.value(fresh, start, end, quoted)
     else:
-        unknown = Unknown(reason, origin)
+        unknown = Unknown(reason, origin, otherwise=otherwise)
         hole = Hole(unknown, expander.source, start, end)
         fresh = Value([hole])
         sink.hole(hole, quoted)

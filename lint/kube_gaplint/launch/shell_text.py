@@ -157,9 +157,13 @@ class Value:
         if text is not None:
             return Set(text, origin, rope=self)
         prefix: list[str] = []
-        for atom in flatten(self):
+        atoms = flatten(self)
+        for atom in atoms:
             if atom.hole is not None:
-                return Unknown(atom.hole.unknown.reason, origin, "".join(prefix), rope=self)
+                unknown = atom.hole.unknown
+                alone = bool(unknown.otherwise) and not prefix and next(atoms, None) is None
+                otherwise = unknown.otherwise if alone else ""
+                return Unknown(unknown.reason, origin, "".join(prefix), otherwise=otherwise, rope=self)
             prefix.append(atom.text)
         return Unknown("not known", origin)
 

@@ -180,9 +180,18 @@ class Expander(Struct, eq=False):
         sink.hole(hole.moved(self.source, at, at + length), quoted)
         return max(1, length)
 
-    def unknown(self, reason: str, start: int, end: int, sink: Sink, quoted: bool, many: bool = False) -> None:
+    def unknown(
+        self,
+        reason: str,
+        start: int,
+        end: int,
+        sink: Sink,
+        quoted: bool,
+        many: bool = False,
+        otherwise: str = "",
+    ) -> None:
         origin = Origin(self.source.place(start, end))
-        sink.hole(Hole(Unknown(reason, origin), self.source, start, end, many), quoted)
+        sink.hole(Hole(Unknown(reason, origin, otherwise=otherwise), self.source, start, end, many), quoted)
 
     def computed(self, text: str, start: int, end: int) -> Value:
         """A text that was worked out; its place is the expression's."""

@@ -24,6 +24,8 @@ class Pace(Struct, frozen=True):
     step_seconds: float | None
     cut_to: float | None = None
     """Samples that the training set was cut down to."""
+    usual: Quantity | None = None
+    """The length where it is up to who starts the script, unless they say something else."""
 
     @classmethod
     def of(cls, process: TrainingProcess, profile: Profile) -> Pace:
@@ -34,6 +36,7 @@ class Pace(Struct, frozen=True):
             samples_per_step=known(process.settings.samples_per_step) or _by_device(process),
             step_seconds=step.value if isinstance(step, Set) else profile.step_seconds,
             cut_to=_number(process.settings.extra.get("training-samples")),
+            usual=process.settings.usual_total,
         )
 
     def steps(self, quantity: Quantity) -> float | None:
@@ -58,7 +61,8 @@ class Pace(Struct, frozen=True):
         """The run is so short that it is a smoke test."""
         if self.cut_to is not None and 0 < self.cut_to <= SMOKE_SAMPLES:
             return True
-        return self.total_steps is not None and self.total_steps <= SMOKE_STEPS
+        steps = self.total_steps if self.usual is None else self.steps(self.usual)
+        return steps is not None and steps <= SMOKE_STEPS
 
     @property
     def total_shown(self) -> str:

@@ -94,6 +94,8 @@ class Unknown(Struct, frozen=True):
     path: str | None = None
     """For a text: the file or folder of the repository that it names, by its path from where relative paths stand
     (empty for `$(pwd)`); None where it names none."""
+    otherwise: str = ""
+    """For a text: what it is unless somebody who starts the script says something else (`50` of `${STEPS:-50}`)."""
     rope: object = None
     """For an exported variable: the shell's own record of its known and unknown parts, so that a shell started inside
     (`bash -c '$LAUNCHER $CMD'`) still sees the known ones. It means nothing to anybody else."""
@@ -105,7 +107,7 @@ class Unknown(Struct, frozen=True):
         return hash(self._said())
 
     def _said(self) -> tuple[object, ...]:
-        return self.reason, self.origin, self.prefix, self.choices
+        return self.reason, self.origin, self.prefix, self.choices, self.otherwise
 
 
 Setting: TypeAlias = Set[T] | Absent | Unknown

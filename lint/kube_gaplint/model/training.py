@@ -221,6 +221,8 @@ class TrainingSettings(Struct, eq=False):
     """Seconds after which the program saves and exits by itself."""
     samples_per_step: Setting[float]
     """Global batch size in samples, to bring `samples` and `steps` together."""
+    usual_total: Quantity | None = None
+    """Where the length is up to who starts the script: what it is unless they say something else."""
     stop_signals: frozenset[str] = frozenset()
     """Signals to stop (SIGTERM, SIGUSR1 …) that the visible script handles."""
     extra: Mapping[str, Setting[str]] = field(default_factory=dict)

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from kube_gaplint.findings import AddLine, Fix, Gap, Related, Severity
-from kube_gaplint.model.pace import is_smoke
+from kube_gaplint.model.budget import is_brief
 from kube_gaplint.model.scale import duration, idle_cost, size
 from kube_gaplint.model.setting import Absent, Origin, Set, Unknown
 from kube_gaplint.model.slurm import Batch, Directive
@@ -62,7 +62,8 @@ def check(batch: Batch, context: Context) -> Iterator[Gap]:
     ## When to keep it
     Something outside submits the job again: declare `supervisor` in the profile. A program that cannot resume gains
     nothing from a restart; where options of a first launch show that (Megatron's `--reset-progress`,
-    `--no-load-optim`), and for runs of up to 200 steps, gaplint keeps quiet.
+    `--no-load-optim`), for runs of less than an hour, of up to 200 steps or over a data set as small as MNIST, gaplint
+    keeps quiet; so it does where that is the script's own default (`--max-steps ${STEPS:-50}`).
 
     ## Fix safety
     Unsafe: with an array the program must find its last checkpoint by itself, and stop when the run is complete.
@@ -76,7 +77,7 @@ def check(batch: Batch, context: Context) -> Iterator[Gap]:
     if batch.restarts_inside is not None or not isinstance(batch.requeue, Set):
         return
     assert batch.workload is not None
-    if is_smoke(batch.workload, context.profile) or any(process.begins_anew for process in batch.workload.processes):
+    if is_brief(batch.workload, context.profile) or any(process.begins_anew for process in batch.workload.processes):
         return  # a restart would begin from the first step again
     asked = batch.directive("requeue", "no-requeue")
     if not batch.requeue.value:
