@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from kube_gaplint.kinds.cloudinit import Setup, read_user_data
@@ -232,6 +232,7 @@ PIECES = st.sampled_from(
 
 
 @settings(max_examples=60)
+@example("MIME-Version: 1.0\nboundary=x\n")  # an archive without a part
 @given(st.lists(PIECES | st.text(max_size=4), max_size=25).map("".join))
 def test_any_user_data_is_read(text: str) -> None:
     for action in setup(text).actions():

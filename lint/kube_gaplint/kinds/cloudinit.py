@@ -408,6 +408,9 @@ def _read_mime(text: PlacedText, chain: tuple[Link, ...], setup: Setup, depth: i
         setup.close("the MIME archive has no boundary")
         return
     marks = [i for i, (line, _) in enumerate(rows) if line.strip() in (f"--{boundary}", f"--{boundary}--")]
+    if not marks:
+        setup.close("the MIME archive has no parts")
+        return
     for begin, end in zip(marks, [*marks[1:], len(rows)], strict=True):
         if rows[begin][0].strip().endswith("--") and rows[begin][0].strip() != f"--{boundary}":
             break
