@@ -21,7 +21,9 @@ _ADDRESS = lazy_re.compile(
 )
 _ARCHIVE = lazy_re.compile(r"https?://[^\s\"']*?/(?P<name>[\w.-]+)/(?:archive|zipball)/[\w./-]+")
 _FOLDER = lazy_re.compile(r"--(?:link|dest)(?:=|\s+)[\"']?(?P<name>[\w.-]+)")
-_BRANCH = lazy_re.compile(r"(?:--branch|--ref|(?<!\S)-b)(?:=|\s+)[\"']?(?P<name>[\w./-]+)")
+_BRANCH = lazy_re.compile(
+    r"(?:(?:--branch|--ref|(?<!\S)-b)(?:=|\s+)|\bgit\s+(?:checkout|switch)\s+)[\"']?(?P<name>[\w./-]+)"
+)
 _USUAL_BRANCHES = frozenset({"main", "master", "HEAD"})
 _LONGEST = 20_000
 
