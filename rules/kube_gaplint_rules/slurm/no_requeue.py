@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from kube_gaplint.findings import AddLine, Fix, Gap, Related, Severity
-from kube_gaplint.model.budget import is_brief
+from kube_gaplint.model.pace import is_smoke, trains_on_a_toy
 from kube_gaplint.model.scale import duration, idle_cost, size
 from kube_gaplint.model.setting import Absent, Origin, Set, Unknown
 from kube_gaplint.model.slurm import Batch, Directive
@@ -62,8 +62,8 @@ def check(batch: Batch, context: Context) -> Iterator[Gap]:
     ## When to keep it
     Something outside submits the job again: declare `supervisor` in the profile. A program that cannot resume gains
     nothing from a restart; where options of a first launch show that (Megatron's `--reset-progress`,
-    `--no-load-optim`), for runs of less than an hour, of up to 200 steps or over a data set as small as MNIST, gaplint
-    keeps quiet; so it does where that is the script's own default (`--max-steps ${STEPS:-50}`).
+    `--no-load-optim`), for runs of up to 200 steps (also where that is the script's own default, `${STEPS:-50}`) or
+    over a data set as small as MNIST, gaplint keeps quiet.
 
     ## Fix safety
     Unsafe: with an array the program must find its last checkpoint by itself, and stop when the run is complete.
@@ -77,7 +77,10 @@ def check(batch: Batch, context: Context) -> Iterator[Gap]:
     if batch.restarts_inside is not None or not isinstance(batch.requeue, Set):
         return
     assert batch.workload is not None
-    if is_brief(batch.workload, context.profile) or any(process.begins_anew for process in batch.workload.processes):
+    processes = batch.workload.processes
+    if is_smoke(batch.workload, context.profile) or (processes and all(map(trains_on_a_toy, processes))):
+        return
+    if any(process.begins_anew for process in processes):
         return  # a restart would begin from the first step again
     asked = batch.directive("requeue", "no-requeue")
     if not batch.requeue.value:

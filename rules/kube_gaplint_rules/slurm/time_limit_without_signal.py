@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kube_gaplint.facts.time_limits import EXIT_OPTION, WATCHES
 from kube_gaplint.findings import AddLine, Fix, Gap, Severity
 from kube_gaplint.model.pace import Pace, is_smoke
 from kube_gaplint.model.scale import duration, gpu_count, idle_cost, size
@@ -10,17 +11,6 @@ from kube_gaplint.model.slurm import Batch
 from kube_gaplint.model.training import TrainingProcess
 from kube_gaplint.rule import Context, rule
 
-EXIT_OPTIONS = (
-    "exit-duration-in-mins", "exit-duration", "max-time", "max-time-per-run", "max-runtime", "max-runtime-secs",
-    "max-train-seconds", "max-walltime", "walltime", "time-limit", "timelimit", "stop-after", "job-time", "max-hours",
-)  # fmt: skip
-"""Names that programs of no known framework give to such an option."""
-WATCHES = (
-    "SLURM_JOB_END_TIME", "max_time", "time_limit", "timelimit", "walltime", "wall_time", "max_run",
-    "max_hours", "max_minutes", "max_seconds", "max_train_", "max_duration", "exit_duration", "stop_after", "deadline",
-    "time_budget", "lightning", "composer", "submitit",
-)  # fmt: skip
-"""What a program mentions that may save and leave in time, whatever options it is given."""
 DIRECT = frozenset({"srun", "mpirun", "python"})
 """Launchers that leave signals to the program, or hand them on."""
 SMALL_LOSS = 600.0
@@ -167,7 +157,7 @@ def _leaves_in_time(process: TrainingProcess) -> bool:
     if "timeout" in process.command.wrappers:
         return True
     leaves = process.settings.exit_after
-    if isinstance(leaves, Set) or process.options.find(*EXIT_OPTIONS) is not None:
+    if isinstance(leaves, Set) or _has_exit_option(process):
         return True
     if process.text.mentions(*WATCHES) is False:
         return False
@@ -176,6 +166,11 @@ def _leaves_in_time(process: TrainingProcess) -> bool:
     if process.framework is not None:
         return not isinstance(leaves, Absent)
     return process.text.mentions(*WATCHES) is True
+
+
+def _has_exit_option(process: TrainingProcess) -> bool:
+    names = (one.name.lstrip("-").replace("_", "-").lower() for one in process.options.occurrences)
+    return any(EXIT_OPTION.search(name) is not None for name in names)
 
 
 def _loses_little(process: TrainingProcess, context: Context) -> bool:
