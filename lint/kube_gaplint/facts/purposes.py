@@ -278,7 +278,9 @@ PROFILER_LABELS = {"nvidia-devtools-sidecar-injector": frozenset({"enabled", "tr
 FAULT_INJECTION = ("fault-inject", "inject-fault", "enable-fault", "chaos")
 
 # Words of a workload's name that make it a measurement, whatever program it runs.
-BENCHMARK_NAMES = frozenset({"bench", "benchmark", "benchmarks", "benchmarking", "ubench", "nsight", "nsys"})
+BENCHMARK_NAMES = frozenset({
+    "bench", "benchmark", "benchmarks", "benchmarking", "ubench", "nsight", "nsys", "burn", "burnin",
+})  # fmt: skip
 
 # Words of a workload's name by which it is a trial of the manifest rather than a run.
 TRIAL_NAMES = frozenset({"ci", "e2e", "smoke", "test", "tests", "presubmit", "postsubmit", "canary"})

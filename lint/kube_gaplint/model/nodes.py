@@ -115,17 +115,25 @@ class NodePool(Struct, eq=False):
     @property
     def chosen_by(self) -> Workload | None:
         """A GPU workload that names the pool in its node selector."""
-        for workload in self.workloads:
-            for role in workload.roles:
-                chosen = role.pod.node_selector.get(POOL_LABEL)
-                if isinstance(chosen, Set) and chosen.value == self.name:
-                    return workload
-        return None
+        return next((workload for workload in self.workloads if self._is_chosen_by(workload)), None)
+
+    def _is_chosen_by(self, workload: Workload) -> bool:
+        """Whether a workload names the pool in its node selector."""
+        chosen = (role.pod.node_selector.get(POOL_LABEL) for role in workload.roles)
+        return any(isinstance(one, Set) and one.value == self.name for one in chosen)
 
     @property
     def spares_its_workloads(self) -> bool:
         """There are GPU workloads in the given paths, and Karpenter disrupts none of them by itself."""
         return bool(self.workloads) and all(map(_spared, self.workloads))
+
+    @property
+    def only_serves(self) -> bool:
+        """The GPU workloads of the given paths that name the pool, or all where none does, serve or are for people: their
+        pods may move."""
+        named = [workload for workload in self.workloads if self._is_chosen_by(workload)]
+        users = named or self.workloads
+        return bool(users) and all(one.purpose in {"inference", "interactive"} for one in users)
 
     @property
     def leaves_running_pods(self) -> bool:

@@ -14,6 +14,8 @@ from kube_gaplint.rule import Context, rule
 SHORTEST_DEFAULT = 600.0
 FEW_ACCELERATORS = 16
 """A hang of so small a job costs a few GPU-hours, and a default ends it."""
+BRIEF = 300.0
+"""A default of so few seconds ends a hang soon, as torchtitan's 100 s do."""
 MANY_TIMES = 6
 """Jobs that may run for fewer timeouts than this have their own limit to end a hang."""
 
@@ -31,11 +33,11 @@ def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
     """A multi-node job leaves the collective timeout at its default, so nobody chose how long a hang may last.
 
     ## What it flags
-    Several nodes, and neither the script nor the framework's options set the process-group timeout. Defaults differ:
-    10 minutes in torch 2.2+, Megatron-LM and Accelerate; 30 minutes in the Hugging Face Trainer, Lightning, DeepSpeed
-    and Ray Train, whatever torch says. No environment variable sets it. Info where the program is not visible, for
-    up to 16 GPUs, and where the framework has no option for it; jobs whose own time limit is below six timeouts and
-    smoke tests of up to 200 steps are left alone.
+    Several nodes, and neither the script nor the framework's options set the process-group timeout. Defaults differ: 10
+    minutes in torch 2.2+, Megatron-LM and Accelerate; 30 minutes in the Hugging Face Trainer, Lightning, DeepSpeed and
+    Ray Train, whatever torch says. No environment variable sets it. Info where the program is not visible, for up to 16
+    GPUs, where the default is at most 5 minutes (torchtitan), and where the framework has no option for it; jobs whose
+    own time limit is below six timeouts and smoke tests of up to 200 steps are left alone.
 
     ## Why it hurts
     The timeout is what ends a hang: until it expires, every GPU waits. Too short is as bad: MegaScale saw jobs on more
@@ -114,7 +116,8 @@ def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
     total = process.workload.accelerators
     small = isinstance(total, Set) and total.value <= FEW_ACCELERATORS
     no_option = process.framework is not None and not process.framework.timeout_option
-    severity = Severity.INFO if small or no_option else Severity.WARNING
+    brief = isinstance(timeout, Set) and timeout.value <= BRIEF
+    severity = Severity.INFO if small or no_option or brief else Severity.WARNING
     if isinstance(timeout, Set) and timeout.origin.via == "default":
         yield _gap(process, timeout.origin, timeout.value, severity)
     elif isinstance(timeout, Absent):

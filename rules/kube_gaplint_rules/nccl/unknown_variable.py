@@ -40,8 +40,9 @@ def check(workload: Workload, _context: Context) -> Iterator[Gap]:
     (1.7 to 2.14), and names with another beginning that are set in the same belief (`TORCH_DISTRIBUTED_TIMEOUT`). It
     looks wherever a variable is written: `env`, a ConfigMap behind `envFrom`, `export`, `mpirun -x`, `srun --export`.
     Names of plugins and images (`NCCL_FASTRAK_…`, `NCCL_VERSION`) are known, and a name that a visible script, program
-    or `$(NAME)` uses is the user's own. Info outside of training on several GPUs, where the real name is set beside
-    it, and for a name with a word that no real one has (`NCCL_CONTAINER`): that is likely your own.
+    or `$(NAME)` uses is the user's own. Info outside of training on several GPUs, where the real name is set beside it,
+    and for a name with a word that no real one has (`NCCL_CONTAINER`) or one that is near no real name, where a program
+    is not visible: that is likely your own.
 
     ## Why it hurts
     NCCL and torch say nothing about a name that they do not know, so the setting is believed to be in force. The most
@@ -119,6 +120,7 @@ def _gap(workload: Workload, given: GivenVariable) -> Iterator[Gap]:
         message += f"; the real name is {meant.name}"
     own = meant is None and row is None and is_private(given.name)
     doubled = meant is not None and _is_set(workload, meant)
+    own = own or (meant is None and row is None and _hides_programs(workload))
     loud = workload.purpose in {"training", "unknown"} and not workload.alone and not own and not doubled
     related, consequence = _what_holds(workload, given, row, meant)
     yield Gap(
@@ -131,6 +133,11 @@ def _gap(workload: Workload, given: GivenVariable) -> Iterator[Gap]:
         fix=_fix(workload, given, row, meant),
         container=given.container.name,
     )
+
+
+def _hides_programs(workload: Workload) -> bool:
+    """A program is not visible, which may read a name of its own."""
+    return not workload.processes or any(process.opaque_because for process in workload.processes)
 
 
 def _is_set(workload: Workload, meant: Variable) -> bool:

@@ -26,13 +26,15 @@ def check(agent: HostAgent, _context: Context) -> Iterator[Gap]:
 
     ## What it flags
     A DaemonSet, Pod or Job that runs `systemctl daemon-reload`, or restarts containerd, Docker, CRI-O or kubelet, on
-    its host (through `nsenter` or `chroot`). Info where it runs on every node and nothing tells that there are GPUs.
-    Quiet where it drains its node first, where the GPU Operator of the given paths uses CDI, and on nodes without GPUs.
+    its host (through `nsenter` or `chroot`). A restart of kubelet alone is a warning. Info where it runs on every node
+    and nothing tells that there are GPUs. Quiet where it drains its node first, where the GPU Operator of the given
+    paths uses CDI, and on nodes without GPUs.
 
     ## Why it hurts
     Without CDI the runtime's hook gives GPUs to a container behind systemd's back. A reload writes the device rules
     anew, without the GPUs: `Failed to initialize NVML: Unknown Error` in every running container, while the host is
-    fine. The containers have to be made anew, so every rank on the node is lost.
+    fine. The containers have to be made anew, so every rank on the node is lost. A kubelet that starts again admits its
+    pods anew, and may end one whose devices are not registered yet.
 
     ## Bad
     ```yaml
@@ -94,15 +96,19 @@ def check(agent: HostAgent, _context: Context) -> Iterator[Gap]:
 def _gap(agent: HostAgent, actions: list[HostAction]) -> Gap:
     first = actions[0]
     certain = agent.gpus.answer == "yes"
+    kubelet = all(action.kind == "kubelet-restart" for action in actions)
+    loud = Severity.WARNING if kubelet else Severity.ERROR
     related = [Related(action.origin, WHAT[action.kind]) for action in actions[1:]]
     if agent.gpus.origin is not None:
         related.append(Related(agent.gpus.origin, agent.gpus.reason))
     return Gap(
         first.origin,
         f"{first.what} runs on {'GPU nodes' if certain else 'nodes that may carry GPUs'}: {WHAT[first.kind]}",
-        "running containers lose their GPUs (NVML: Unknown Error), and every rank on the node with them",
+        "a pod whose devices are not back yet may be ended (UnexpectedAdmissionError)"
+        if kubelet
+        else "running containers lose their GPUs (NVML: Unknown Error), and every rank on the node with them",
         detail="+".join(sorted({action.kind for action in actions})),
-        severity=Severity.ERROR if certain else Severity.INFO,
+        severity=loud if certain else Severity.INFO,
         related=tuple(related),
         fix=Fix("do it in the node's image, or drain the node first, or hand GPUs out through CDI"),
     )

@@ -23,7 +23,8 @@ def check(pool: NodePool, _context: Context) -> Iterator[Gap]:
     A NodePool for GPU machines whose `consolidationPolicy` is `WhenEmptyOrUnderutilized`, written or by default,
     without a disruption budget of 0 that covers `Underutilized` at all times. Info for a pool that may, but need not,
     hold GPU machines. Quiet where every GPU workload of the given paths carries `karpenter.sh/do-not-disrupt: "true"`,
-    with `consolidateAfter: Never`, and on pools of a fixed size (`replicas`), which Karpenter does not consolidate.
+    where all of them serve, with `consolidateAfter: Never`, and on pools of a fixed size (`replicas`), which Karpenter
+    does not consolidate.
 
     ## Why it hurts
     In a public report 19 of 21 evictions came from consolidation. The tail of a job leaves nodes with little on them,
@@ -80,6 +81,8 @@ def check(pool: NodePool, _context: Context) -> Iterator[Gap]:
         )
     policy = pool.fields.get("consolidationPolicy")
     if pool.gpus.answer == "no" or not isinstance(policy, Set) or not pool.consolidates or pool.spares_its_workloads:
+        return
+    if pool.only_serves:
         return
     certain = pool.gpus.answer == "yes" or pool.chosen_by is not None
     after = pool.fields.get("consolidateAfter")

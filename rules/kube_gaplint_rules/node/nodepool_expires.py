@@ -31,7 +31,7 @@ def check(pool: NodePool, _context: Context) -> Iterator[Gap]:
     such a pool. Info for a pool that may, but need not, hold GPU machines, and where every GPU workload of the given
     paths carries the annotation and no `terminationGracePeriod` is set. EKS Auto Mode allows at most 21 days, grace
     period included: there an age below its default of 14 days is a gap, and the rest info. Quiet where all workloads
-    end before the nodes do (`activeDeadlineSeconds`).
+    serve, or end before the nodes do (`activeDeadlineSeconds`).
 
     ## Why it hurts
     All nodes of a run were made within minutes, so they reach their age within minutes as well: a run of five weeks
@@ -80,7 +80,7 @@ def check(pool: NodePool, _context: Context) -> Iterator[Gap]:
     if pool.gpus.answer == "no" or not isinstance(age, Set):
         return
     seconds = duration_seconds(age.value)
-    if not seconds or _all_end_before(pool, seconds):
+    if not seconds or pool.only_serves or _all_end_before(pool, seconds):
         return
     grace = pool.fields.get("terminationGracePeriod")
     forced = isinstance(grace, Set)

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from kube_gaplint.facts.purposes import ON_PURPOSE, words_of
 from kube_gaplint.findings import Fix, Gap, Severity
 from kube_gaplint.model.endless import only_waits
+from kube_gaplint.model.scale import noun
 from kube_gaplint.model.setting import Set
 from kube_gaplint.model.workload import Container, Role, Workload
 from kube_gaplint.rule import Context, rule
@@ -91,7 +92,7 @@ def check(workload: Workload, _context: Context) -> Iterator[Gap]:
             continue
         gpus = "1 accelerator" if count.value == 1 else f"{count.value} accelerators"
         pods = role.replicas.value if isinstance(role.replicas, Set) else 1
-        cost = f"{count.value * max(pods, 1) * 24:,} GPU-hours a day are kept from other jobs"
+        cost = f"{count.value * max(pods, 1) * 24:,} {noun(workload)}-hours a day are kept from other jobs"
         if any(device.partial for device in container.accelerators):
             gpus, cost = f"a share of {gpus}", "what it holds is kept from other jobs all day"
         each = "" if pods < 2 else f" in each of {pods} pods"
