@@ -129,8 +129,10 @@ class NodePool(Struct, eq=False):
 
     @property
     def only_serves(self) -> bool:
-        """The GPU workloads of the given paths that name the pool, or all where none does, serve or are for people: their
-        pods may move."""
+        """The GPU workloads of the given paths that name the pool, or all where none does, serve or are for people.
+
+        Their pods may move.
+        """
         named = [workload for workload in self.workloads if self._is_chosen_by(workload)]
         users = named or self.workloads
         return bool(users) and all(one.purpose in {"inference", "interactive"} for one in users)
