@@ -119,9 +119,10 @@ def import_yaml_events() -> None:
     if _shell("ruamel.yaml") is None:
         return
     try:
-        basis = import_module("ruamel.yaml.error").MarkedYAMLError
+        errors = import_module("ruamel.yaml.error")
         stand_ins: dict[str, Any] = {f"ruamel.yaml.{name}": _Nothing(name) for name in (*_ERRORS, "tokens")}
         for name, error in _ERRORS.items():
+            basis = errors.YAMLError if name == "reader" else errors.MarkedYAMLError  # of a character, not of a place
             setattr(stand_ins[f"ruamel.yaml.{name}"], error, type(error, (basis,), {}))
         with _standing_in(stand_ins):
             import_module("_ruamel_yaml")
