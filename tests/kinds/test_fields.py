@@ -9,7 +9,7 @@ from job_samples import ABSENT, UNKNOWN, plain
 
 from kube_gaplint.kinds.fields import Part
 from kube_gaplint.kinds.paths import fields_of, steps
-from kube_gaplint.model.setting import Set
+from kube_gaplint.model.setting import Set, Unknown
 from kube_gaplint.text.compose import compose
 from kube_gaplint.text.source import Source
 
@@ -146,3 +146,137 @@ def test_the_place_of_a_part_and_its_plain_value() -> None:
     node = fields.place("spec.jobs[a]").node
     assert node is not None
     assert node.place.text == "{name: a, x: 1}"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a: 7.0", 7), ("a: '7.0'", UNKNOWN), ("a: -3", -3), ("a: '-3'", -3), ("a: ' 3 '", 3), ("a: '²'", UNKNOWN),
+        (f"a: '{'1' * 19}'", int("1" * 19)), (f"a: '{'1' * 20}'", UNKNOWN), ("a: .inf", UNKNOWN), ("a: false", UNKNOWN),
+    ],
+)  # fmt: skip
+def test_whole_numbers(text: str, expected: int | str) -> None:
+    assert plain(part(text).integer("a")) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a: true", True), ("a: false", False), ("a: 'false'", False), ("a: 'off'", UNKNOWN), ("a: 'True'", True),
+        ("a: 'maybe'", UNKNOWN), ("a: 0", UNKNOWN), ("a: ''", UNKNOWN), ("b: true", ABSENT),
+    ],
+)  # fmt: skip
+def test_booleans(text: str, expected: bool | str) -> None:
+    assert plain(part(text).boolean("a")) == expected
+    assert part(text).is_true("a") is (expected is True)
+
+
+@pytest.mark.parametrize(
+    ("text", "number", "seconds", "count"),
+    [
+        ("a: 3", 3.0, 3.0, 3), ("a: 1.5", 1.5, 1.5, UNKNOWN), ("a: true", UNKNOWN, UNKNOWN, UNKNOWN),
+        ("a: 2m", 0.002, 120.0, UNKNOWN), ("a: 1Ki", 1024.0, UNKNOWN, 1024),
+        ("a: 999999999", 999_999_999.0, 999_999_999.0, 999_999_999),
+        ("a: 1G", 1e9, UNKNOWN, UNKNOWN), ("a: -1G", -1e9, UNKNOWN, UNKNOWN), ("a: '3'", 3.0, 3.0, 3),
+        ("a: 0x10", 16.0, 16.0, UNKNOWN),
+    ],
+)  # fmt: skip
+def test_numbers(text: str, number: float | str, seconds: float | str, count: int | str) -> None:
+    assert plain(part(text).number("a")) == number
+    assert plain(part(text).seconds("a")) == seconds
+    assert plain(part(text).count("a")) == count
+
+
+@pytest.mark.parametrize(
+    ("text", "expected", "reason"),
+    [
+        ("a: [x, y]", ("x", "y"), ""),
+        ("a: []", (), ""),
+        ("b: 1", ABSENT, ""),
+        ("a: text", UNKNOWN, "what stands there is no list"),
+        ("a: ${LIST}", UNKNOWN, "${LIST}"),
+        ("a: [x, null]", UNKNOWN, "an element is empty"),
+        ("a: [x, $(Y)]", UNKNOWN, "$(Y)"),
+        ("a: [x, [y]]", UNKNOWN, "no single value"),
+    ],
+)
+def test_lists_of_texts(text: str, expected: object, reason: str) -> None:
+    found = part(text).strings("a")
+    assert plain(found) == expected
+    assert isinstance(found, Unknown) is bool(reason)
+    assert not isinstance(found, Unknown) or reason in found.reason
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("a: [x]", ""), ("b: 1", ""), ("a: text", "what stands there is no list"), ("a: ${LIST}", "${LIST}"),
+        ("a: {b: c}", "what stands there is no list"), ("a: [x, '{{ y }}']", "template expression"),
+    ],
+)  # fmt: skip
+def test_lists_that_may_have_more_elements(text: str, reason: str) -> None:
+    found = part(text).at("a").open_list
+    assert reason in found
+    assert bool(found) is bool(reason)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [("a: $X {{ y }}", "$X {{ y }}"), ("a: 3", "3"), ("b: 1", ABSENT), ("a: [x]", UNKNOWN), ("a: null", ABSENT)],
+)
+def test_texts_as_they_stand(text: str, expected: str) -> None:
+    assert plain(part(text).verbatim("a")) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "state"), [("a: 1", True), ("a: {}", True), ("b: 1", False), ("a: ~", False), ("a: $X", None)]
+)
+def test_states(text: str, state: bool | None) -> None:
+    assert part(text).at("a").state is state
+
+
+@pytest.mark.parametrize(
+    ("text", "present"), [("a: ~", False), ("a: ''", True), ("a: 'null'", True), ("a: !!null ''", True)]
+)
+def test_only_a_plain_null_is_nothing(text: str, present: bool) -> None:
+    assert part(text).at("a").present is present
+
+
+def test_values_of_another_type_say_what_stands_there() -> None:
+    found = part("a: many").integer("a")
+    assert isinstance(found, Unknown)
+    assert found.reason == "'many' is not of the type that belongs there"
+    below = part("a: text").string("a", "b")
+    assert isinstance(below, Unknown)
+    assert below.reason == "what stands there is no mapping"
+
+
+def test_what_is_known_of_the_beginning_of_a_placeholder() -> None:
+    found = part("a: s3://bucket/${RUN}/x").string("a")
+    assert isinstance(found, Unknown)
+    assert found.prefix == "s3://bucket/"
+
+
+def test_aliases_below_lists_are_remembered() -> None:
+    found = part("x: &n {name: a}\ny: [*n, {name: b}]\n").at("y")
+    first, second = found.items()
+    assert [link.place.start.line for link in first.chain] == [2]
+    assert second.chain == ()
+    assert found.named("b") is not None
+    assert found.named("c") is None
+
+
+def test_values_without_an_alias_have_no_chain() -> None:
+    found = part("x: &n 8\ny: *n\nz: 8\n")
+    assert [len(part.chain) for _, part in found.entries()] == [0, 1, 0]
+
+
+def test_the_place_of_a_value_is_without_its_key() -> None:
+    whole = part("spec:\n  limit: 20\n").at("spec", "limit")
+    assert whole.scalar_origin.place.text == "20"
+    assert whole.origin.place.text == "limit: 20"
+    missing = part("spec:\n  limit: 20\n").at("spec", "other")
+    assert missing.scalar_origin == missing.origin
+    default = missing.default(3, "the API's default")
+    assert default.origin.node is missing.home
+    assert whole.default(3, "").origin.node is whole.node

@@ -128,7 +128,7 @@ def guided(recorder: Recorder, seconds: float, seed: int, corpus: Path) -> None:
         f"-seed={seed or 1}",
         f"-max_len={LONGEST}",
     ]
-    arguments += ["-rss_limit_mb=0", "-timeout=0", "-verbosity=0", "-print_final_stats=0"]
+    arguments += ["-rss_limit_mb=0", "-timeout=600", "-verbosity=0", "-print_final_stats=0"]
     atheris.Setup(arguments, recorder.run, custom_mutator=mutate)
     atheris.Fuzz()
 
