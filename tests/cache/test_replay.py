@@ -16,6 +16,7 @@ from caching import Runner, later
 import kube_gaplint
 from kube_gaplint import share, trace
 from kube_gaplint.cache import key, place, replay
+from kube_gaplint.cache.entry import Entry
 from kube_gaplint.cli import checking
 from kube_gaplint.cli.names import COMPLETION
 from kube_gaplint.engine import Request, lint
@@ -143,6 +144,71 @@ def test_new_times_over_old_contents_are_seen_through_once(run: Runner, monkeypa
     compared.clear()
     assert run.repeats()
     assert not compared
+
+
+def test_files_that_settle_are_compared_once_more(run: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
+    run()
+    compared: list[str] = []
+    see = trace.see
+
+    def seen(path: str, argument: int) -> tuple[os.stat_result, bytes]:
+        compared.append(path)
+        return see(path, argument)
+
+    monkeypatch.setattr(trace, "see", seen)
+    assert run.repeats()
+    assert compared  # they are younger than two seconds
+    decode = replay.decoded
+
+    def long_ago(data: bytes, own: bytes) -> Entry:
+        """The entry as if the files had been young when it was made, and are not now."""
+        entry = decode(data, own)
+        return entry.seen_at(0, entry.seen)
+
+    later(run.folder.parent)
+    monkeypatch.setattr(key, "SETTLED", 0)
+    monkeypatch.setattr(replay, "decoded", long_ago)
+    assert run.repeats()
+    monkeypatch.setattr(replay, "decoded", decode)
+    compared.clear()
+    assert run.repeats()
+    assert not compared
+
+
+def test_a_change_that_leaves_the_status_as_it_was(run: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Within one tick of the system's clock. Young files are compared by content, so it is noticed."""
+    job = run.folder / "job.yaml"
+    run()
+    status, lstat = job.stat(), os.lstat
+    job.write_bytes(job.read_bytes().replace(b"backoffLimit: 0", b"backoffLimit: 7"))
+    monkeypatch.setattr(replay.os, "lstat", lambda path: status if path == str(job) else lstat(path))
+    assert not run.repeats()
+
+
+def test_a_repeated_run_writes_nothing(run: Runner) -> None:
+    run()
+    (entry,) = run.entries
+    before = entry.stat()
+    assert run.repeats()
+    assert entry.stat() == before
+
+
+def test_a_configuration_further_up(run: Runner) -> None:
+    (run.folder / ".git").mkdir()
+    (run.folder / "jobs").mkdir()
+    (run.folder / "job.yaml").rename(run.folder / "jobs" / "job.yaml")
+    run("jobs")
+    assert run.repeats("jobs")
+    (run.folder / ".gaplint.yaml").write_text("ignore: [GPU001]\n")
+    assert not run.repeats("jobs")
+
+
+def test_the_exclusions_of_git(run: Runner) -> None:
+    (run.folder / ".git" / "info").mkdir(parents=True)
+    run()
+    assert run.repeats()
+    (run.folder / ".git" / "info" / "exclude").write_text("job.yaml\n")
+    assert not run.repeats()
 
 
 def test_what_lies_outside_and_is_referred_to_counts(run: Runner) -> None:

@@ -70,15 +70,16 @@ def _entry(shelf: Shelf, own: bytes) -> Entry | None:
     now = time.time_ns()
     try:
         entry = decoded(data, own)
-        seen = _seen_again(entry, now) if _answers_hold(entry) else None
+        if not _answers_hold(entry):
+            return None
+        known = _renewed(entry, now)
     except (Damaged, OSError, ValueError, Refused):
         return None
-    if seen is None:
+    if known is None:
         return None
-    if seen != entry.seen:
-        entry.seen, entry.begun = seen, now
-        _keep(shelf, own, entry)
-    return entry
+    if known is not entry:
+        _keep(shelf, own, known)
+    return known
 
 
 def _answers_hold(entry: Entry) -> bool:
@@ -88,8 +89,8 @@ def _answers_hold(entry: Entry) -> bool:
     return all(ask(question, path, argument) == told for question, path, argument, told in entry.answers)
 
 
-def _seen_again(entry: Entry, now: int) -> bytes | None:
-    """What is seen of each path now; None where that is something else.
+def _renewed(entry: Entry, now: int) -> Entry | None:
+    """The entry with what is known of its files now; None where one has changed.
 
     A file is the same where size, times, inode and device are: no program can set the time of a change (ctime). Where
     that time is not well before the run, a later change may have got the same, and contents are compared; so they are
@@ -109,9 +110,8 @@ def _seen_again(entry: Entry, now: int) -> bytes | None:
             or status.st_dev != device
         ):
             again.append((number, argument))
-    if not again:
-        return entry.seen
     seen = bytearray(entry.seen)
+    learnt = False
     for number, argument in again:
         at = number * SEEN.size
         status, digest = trace.see(entry.paths[number], argument)
@@ -120,7 +120,8 @@ def _seen_again(entry: Entry, now: int) -> bytes | None:
             return None
         if status.st_ctime_ns < now - key.SETTLED:
             seen[at : at + SEEN.size] = record
-    return bytes(seen)
+            learnt = True
+    return entry.seen_at(now, bytes(seen)) if learnt else entry
 
 
 def _entry_of(noted: Trace, code: int, begun: int) -> Entry:
