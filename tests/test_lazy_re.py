@@ -27,7 +27,7 @@ everything(kube_gaplint)
 everything(kube_gaplint_rules)
 PATTERNS = sorted(  # whatever was imported first: workers of a parallel run must agree on the order
     (found for found in gc.get_objects() if type(found) in (lazy_re._Later, lazy_re._Needing)),
-    key=lambda late: (late._text, late._flags),
+    key=lambda late: (str(late._text), int(late._flags)),
 )
 NEEDING = [found for found in PATTERNS if isinstance(found, lazy_re._Needing)]
 
