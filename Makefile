@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 DOCS_STAMP := $(VENV)/.docs-installed
 
-.PHONY: demo test delivery docs lint types imports index check bench fuzz clean
+.PHONY: demo test delivery docs lint types imports index check bench fuzz mutants clean
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -66,6 +66,10 @@ FUZZ_SECONDS ?= 60
 FUZZ_SEED ?= 0
 fuzz: $(STAMP)
 	$(BIN)/python tools/fuzz/run.py --seconds $(FUZZ_SECONDS) --seed $(FUZZ_SEED)
+
+# Changes one thing at a time in the most important modules; each change must be noticed by a test, or be accepted.
+mutants: $(STAMP)
+	$(BIN)/python tools/mutants.py
 
 clean:
 	rm -rf $(VENV) dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis
