@@ -87,3 +87,21 @@ def test_processes_without_slots_get_slots_not_fewer_processes() -> None:
     [change] = fix.plan(found, unsafe=True).changes
     assert "\nspec:\n  slotsPerWorker: 8\n" in change.new_text
     assert '- "16"' in change.new_text
+
+
+@pytest.mark.parametrize(
+    ("options", "careful", "edit"),
+    [
+        ("pretrain_gpt.py --train-iters=90000 --save=/ckpt --load=/ckpt --save-interval=500", False, True),
+        ("pretrain_gpt.py --train-iters=90000 --save=/ckpt --save-interval=500", True, False),
+        ("train.py", True, True),
+    ],
+)
+def test_more_runs_are_queued_for_programs_that_resume(tmp_path: Path, options: str, careful: bool, edit: bool) -> None:
+    script = tmp_path / "job.sbatch"
+    head = "#!/bin/bash\n#SBATCH --nodes=16\n#SBATCH --gpus-per-node=8\n"
+    script.write_text(f"{head}srun python -u {options}\n")
+    [found] = findings(script, "SLURM002")
+    assert found.fix is not None
+    assert found.fix.title.startswith("see to it") == careful
+    assert bool(found.fix.changes) == edit

@@ -84,7 +84,7 @@ def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
     who = process.framework.title if process.framework is not None else "the program"
     if isinstance(saving, Absent) or (isinstance(saving, Set) and not saving.value):
         written = isinstance(saving, Set) and saving.origin.written
-        message = f"{who} is told not to save" if written else f"{who} saves nothing by default, and nothing asks it to"
+        message = f"{who} is told not to save" if written else f"by default {who} saves nothing while it trains"
         if process.settings.saves_once:
             message = "the program saves once, when its training is over"
         by_reading = saving.origin.via == "derived"  # a module that the script imports may still save

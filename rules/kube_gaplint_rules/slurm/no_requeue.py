@@ -1,14 +1,15 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
 
 from kube_gaplint.findings import AddLine, Fix, Gap, Related, Severity
 from kube_gaplint.model.pace import is_smoke, trains_on_a_toy
-from kube_gaplint.model.scale import duration, idle_cost, size
+from kube_gaplint.model.scale import duration, idle_cost, node_count, size
 from kube_gaplint.model.setting import Absent, Origin, Set, Unknown
 from kube_gaplint.model.slurm import Batch, Directive
+from kube_gaplint.model.training import TrainingProcess
 from kube_gaplint.rule import Context, rule
 
 LONG = 8 * 3600.0
@@ -66,7 +67,8 @@ def check(batch: Batch, context: Context) -> Iterator[Gap]:
     over a data set as small as MNIST, gaplint keeps quiet.
 
     ## Fix safety
-    Unsafe: with an array the program must find its last checkpoint by itself, and stop when the run is complete.
+    Unsafe: with an array the program must find its last checkpoint by itself, and stop when the run is complete. There
+    is no edit where it is seen that it does not resume.
 
     ## References
     - https://slurm.schedmd.com/sbatch.html#OPT_array
@@ -91,14 +93,25 @@ def check(batch: Batch, context: Context) -> Iterator[Gap]:
         gap = _nothing(batch, context)
     hours = idle_cost(batch.workload, LONG)
     cost = f": eight hours of a night are {hours}" if hours else ""
+    idle = size(batch.workload)
+    stay = "stay" if node_count(batch.workload) is not None else "stays"
     yield replace(
         gap,
-        consequence=f"after a crash {size(batch.workload)} stay idle until a person submits the job again{cost}",
-        fix=Fix(
-            "queue several runs of which one runs at a time: #SBATCH --array=1-10%1",
-            (AddLine(Origin(batch.header), "#SBATCH --array=1-10%1", "header"),),
-        ),
+        consequence=f"after a crash {idle} {stay} idle until a person submits the job again{cost}",
+        fix=_fix(batch, processes),
     )
+
+
+def _fix(batch: Batch, processes: Sequence[TrainingProcess]) -> Fix:
+    """A run more helps only a program that goes on from its last checkpoint, and harms one that trains anew."""
+    queue = "queue several runs of which one runs at a time: #SBATCH --array=1-10%1"
+    change = AddLine(Origin(batch.header), "#SBATCH --array=1-10%1", "header")
+    resumes = [process.settings.resume for process in processes]
+    if resumes and all(isinstance(resume, Set) and resume.value for resume in resumes):
+        return Fix(queue, (change,))
+    first = "see to it that a new start goes on from the last checkpoint and a complete run ends at once; then "
+    unable = any(isinstance(resume, Absent) or (isinstance(resume, Set) and not resume.value) for resume in resumes)
+    return Fix(first + queue, () if unable else (change,))
 
 
 def _switched_off(batch: Batch, asked: Directive | None) -> Gap:
