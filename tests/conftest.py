@@ -34,6 +34,7 @@ MAY_START_PROGRAMS = (
     "test_fix.py",  # patches are applied by git
     "test_revision.py",  # git
     "test_rules.py",  # imports in a fresh process
+    "test_startup.py",  # the same
 )
 """Test files (and folders) that start other programs; gaplint itself must not, in any other test."""
 MAY_USE_SOCKETS = ("delivery/", "hostile/", "site/")

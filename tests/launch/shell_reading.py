@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from kube_gaplint.launch.shared import Files, no_files
 from kube_gaplint.launch.shell import read_script
-from kube_gaplint.launch.shell_process import Files, no_files
 from kube_gaplint.model.command import Command, Script, Word
 from kube_gaplint.model.environment import Environment
 from kube_gaplint.model.setting import Absent, Origin, Set, Setting, Unknown

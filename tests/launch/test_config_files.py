@@ -8,7 +8,7 @@ from launch_words import command, placed
 from kube_gaplint.launch.config_files import read_config, written_files
 from kube_gaplint.launch.frameworks import understand
 from kube_gaplint.launch.launchers import peel_all
-from kube_gaplint.launch.launchers.base import no_files
+from kube_gaplint.launch.shared import no_files
 from kube_gaplint.model.command import Heredoc, Script
 from kube_gaplint.model.setting import Absent, Set, Unknown
 

@@ -13,9 +13,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from shell_reading import argv, environment_of, programs, script_of, whole
 
+from kube_gaplint.launch.shared import Budget
 from kube_gaplint.launch.shell import read_script
 from kube_gaplint.launch.shell_reader import Reader
-from kube_gaplint.launch.shell_sinks import Budget
 from kube_gaplint.launch.shell_tokens import tokens_of
 from kube_gaplint.model.command import Script, Word
 from kube_gaplint.model.setting import Unknown

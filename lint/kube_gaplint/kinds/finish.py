@@ -5,7 +5,7 @@ from __future__ import annotations
 from kube_gaplint.kinds.assembly import over
 from kube_gaplint.kinds.purpose import classify
 from kube_gaplint.launch.processes import training_processes
-from kube_gaplint.launch.shell import Files, no_files
+from kube_gaplint.launch.shared import Files, no_files
 from kube_gaplint.model.profile import Profile
 from kube_gaplint.model.setting import Absent, Set, Setting
 from kube_gaplint.model.training import TrainingProcess

@@ -14,7 +14,7 @@ from msgspec import Struct, field
 
 from kube_gaplint import lazy_re
 from kube_gaplint.facts import sbatch
-from kube_gaplint.launch.shell_text import HOLE
+from kube_gaplint.launch.shared import HOLE
 from kube_gaplint.model.setting import Origin, Set, Setting, Unknown
 from kube_gaplint.model.slurm import Directive
 from kube_gaplint.text.source import Place, PlacedText

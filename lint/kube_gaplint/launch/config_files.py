@@ -13,8 +13,7 @@ from collections.abc import Iterable, Iterator
 from msgspec import Struct, field
 
 from kube_gaplint import lazy_re
-from kube_gaplint.launch.launchers.base import Files
-from kube_gaplint.launch.shell_text import HOLE
+from kube_gaplint.launch.shared import HOLE, Files
 from kube_gaplint.model.command import Heredoc, Script
 from kube_gaplint.model.setting import Absent, Origin, Set, Setting, Unknown
 from kube_gaplint.model.training import Options

@@ -33,9 +33,10 @@ from kube_gaplint.facts.launchers import CHORES, HELPER_SCRIPTS, TRAINING_SCRIPT
 from kube_gaplint.launch.amounts import is_off, quantity, unit_of_name
 from kube_gaplint.launch.config_files import Config, ExpandedText, read_config
 from kube_gaplint.launch.launchers import Peeled
-from kube_gaplint.launch.launchers.base import Files, matches, no_files
+from kube_gaplint.launch.launchers.base import matches
 from kube_gaplint.launch.lookup import Lookup, ScriptFacts
 from kube_gaplint.launch.options import NO_SPEC, parse_options
+from kube_gaplint.launch.shared import Files, no_files
 from kube_gaplint.model.environment import Environment, Layered, differing
 from kube_gaplint.model.program_text import ProgramText
 from kube_gaplint.model.setting import Absent, Origin, Set, Setting, Unknown, mapped

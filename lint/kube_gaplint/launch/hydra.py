@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from kube_gaplint.launch.config_files import Config, read_config
-from kube_gaplint.launch.launchers.base import Files
+from kube_gaplint.launch.shared import Files
 from kube_gaplint.model.setting import Origin, Set, Setting
 from kube_gaplint.model.training import Options
 

@@ -14,7 +14,7 @@ from functools import lru_cache
 
 from kube_gaplint import lazy_re
 from kube_gaplint.launch.launchers import Peeled
-from kube_gaplint.launch.launchers.base import Files
+from kube_gaplint.launch.shared import Files
 from kube_gaplint.model.setting import Set
 from kube_gaplint.text.source import PlacedText
 

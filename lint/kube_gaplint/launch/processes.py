@@ -15,14 +15,12 @@ from kube_gaplint.facts.launchers import NOT_TRAINING, NOT_TRAINING_MODULES, TRA
 from kube_gaplint.launch.config_files import written_files
 from kube_gaplint.launch.frameworks import Understood, is_framework_module, is_helper, opaque_settings, understand
 from kube_gaplint.launch.launchers import Peeled, is_launcher, peel_all
-from kube_gaplint.launch.launchers.base import Files, matches
+from kube_gaplint.launch.launchers.base import matches
 from kube_gaplint.launch.lookup import ScriptFacts
 from kube_gaplint.launch.options import parse_options
-from kube_gaplint.launch.shell_pid1 import shell_in_front
-from kube_gaplint.launch.shell_sinks import Budget
-from kube_gaplint.launch.shell_status import end_status, lost_status
+from kube_gaplint.launch.shared import Budget, Files
 from kube_gaplint.launch.versions import releases
-from kube_gaplint.model.command import Command, ShellInFront
+from kube_gaplint.model.command import Command, EndStatus, LostStatus, ShellInFront
 from kube_gaplint.model.environment import Environment
 from kube_gaplint.model.profile import Profile
 from kube_gaplint.model.program_text import ProgramText, TextSource
@@ -61,6 +59,12 @@ class _Candidate(Struct, frozen=True):
     understood: Understood | None
     reads: frozenset[str] = frozenset()
     text: ProgramText = field(default_factory=ProgramText)
+
+
+class _Shells(Struct, frozen=True):
+    lost: LostStatus | None = None
+    in_front: ShellInFront | None = None
+    end: EndStatus | None = field(default_factory=EndStatus)
 
 
 class _Choice:
@@ -232,6 +236,7 @@ class _Reader:
             opaque = f"what {peeled.name} does is not visible"
         torch, nccl, uses = self._releases_of(peeled.image)
         role, container, environment = self._where(candidate)
+        shells = self._shells(peeled.command)
         return TrainingProcess(
             workload=self.workload,
             role=role,
@@ -250,9 +255,9 @@ class _Reader:
             torch_is_early=self._is_early(torch, peeled.image),
             torch_asked=self._asked(torch, peeled.image),
             reads=candidate.reads | self._shell_reads(),
-            status_lost=lost_status(peeled.command),
-            shell_in_front=self._shell_in_front(peeled.command),
-            end_status=end_status(peeled.command),
+            status_lost=shells.lost,
+            shell_in_front=shells.in_front,
+            end_status=shells.end,
             text=candidate.text,
             origin=Origin(peeled.command.place),
         )
@@ -275,6 +280,7 @@ class _Reader:
             launchers, environment, image = (), self.container.environment, None
         origin = Origin(command.place)
         torch, nccl, uses = self._releases_of(image)
+        shells = self._shells(command)
         return TrainingProcess(
             workload=self.workload,
             role=self.role,
@@ -292,15 +298,22 @@ class _Reader:
             opaque_because=reason,
             torch_is_early=self._is_early(torch, image),
             reads=self._shell_reads(),
-            status_lost=lost_status(command),
-            shell_in_front=self._shell_in_front(command),
-            end_status=end_status(command),
+            status_lost=shells.lost,
+            shell_in_front=shells.in_front,
+            end_status=shells.end,
             origin=origin,
         )
 
-    def _shell_in_front(self, command: Command) -> ShellInFront | None:
+    def _shells(self, command: Command) -> _Shells:
+        """What the shells that started a command do with its end, and with signals."""
+        if command.script is None:
+            return _Shells()
+        from kube_gaplint.launch.shell_pid1 import shell_in_front
+        from kube_gaplint.launch.shell_status import end_status, lost_status
+
         image = self.container.image
-        return shell_in_front(command, default_shell(image.value) if isinstance(image, Set) else "")
+        sh = default_shell(image.value) if isinstance(image, Set) else ""
+        return _Shells(lost_status(command), shell_in_front(command, sh), end_status(command))
 
     def _shell_reads(self) -> frozenset[str]:
         return frozenset(name for script in self.container.scripts for name in script.reads)

@@ -9,10 +9,13 @@ from msgspec.structs import replace
 
 from kube_gaplint import lazy_re
 from kube_gaplint.facts.wrappers import SHELL_VALUES, SHELLS, WRAPPERS, Wrapper
+from kube_gaplint.launch.shared import Files
 from kube_gaplint.model.command import Command, Word
 from kube_gaplint.model.environment import Environment
 from kube_gaplint.model.setting import Absent, Origin, Set, Setting, Unknown
+from kube_gaplint.text.source import PlacedText
 
+_SHELL_LINE = lazy_re.compile(r"#!.*\b(?:ba|da|z|k|a|mk)?sh\b")
 _ASSIGNMENT = lazy_re.compile(r"([A-Za-z_]\w*)=")
 _BY_NAME: dict[str, list[Wrapper]] = {}
 for _row in WRAPPERS:
@@ -257,3 +260,39 @@ def _typescript(words: tuple[Word, ...]) -> Invocation | None:
         if text == "--command" or (text.startswith("-") and not text.startswith("--") and text.endswith("c")):
             return Invocation("sh", "string", words[at + 1], None, ())
     return None
+
+
+def direct_script(command: Command, files: Files) -> tuple[Invocation | None, PlacedText | None]:
+    """How a script file is started by its name (`./run.sh`), and its text where it is known; nothing for a program."""
+    word = command.words[0]
+    path = word.known or word.located
+    if not path or ("/" not in path and word.known is not None):
+        return None, None
+    text = files(path)
+    if text is None:
+        if word.known is None:
+            return None, None
+        call = Invocation("bash", "file", word, word, command.words[1:])
+        return (call, None) if path.endswith((".sh", ".bash")) else (None, None)
+    first = text.text[:200].split("\n", 1)[0]
+    if first.startswith("#!") and _SHELL_LINE.match(first) is None:
+        return None, None
+    shell, options = shebang(text.text)
+    return Invocation(shell, "file", word, word, command.words[1:], options), text
+
+
+def shebang(text: str) -> tuple[str, dict[str, bool]]:
+    """The shell and its options by the `#!` line; bash without one."""
+    line = text[:200].split("\n", 1)[0].strip()
+    words = line[2:].split() if line.startswith("#!") else []
+    if words and words[0].rsplit("/", 1)[-1] == "env":
+        words = [word for word in words[1:] if not word.startswith("-")]
+    if not words:
+        return "bash", {}
+    options: dict[str, bool] = {}
+    for word in words[1:]:
+        if word == "pipefail":
+            options["pipefail"] = True
+        elif word.startswith("-") and not word.startswith("--"):
+            options.update({name: True for letter, name in (("e", "errexit"), ("a", "allexport")) if letter in word})
+    return words[0].rsplit("/", 1)[-1], options

@@ -6,14 +6,13 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from kube_gaplint import lazy_re
 from kube_gaplint.facts.shell_names import CLOSED_EVALS, sourced_harmless
 from kube_gaplint.launch import shell_files
-from kube_gaplint.launch.shell_calls import Invocation, base_name, invocation, peel_wrappers
+from kube_gaplint.launch.shared import Budget, Files
+from kube_gaplint.launch.shell_calls import Invocation, base_name, direct_script, invocation, peel_wrappers
 from kube_gaplint.launch.shell_output import output
 from kube_gaplint.launch.shell_parser import parse
-from kube_gaplint.launch.shell_process import MAX_DEPTH, Files, Flow, Shell, combined, commands_of, login_environment
-from kube_gaplint.launch.shell_sinks import Budget
+from kube_gaplint.launch.shell_process import MAX_DEPTH, Flow, Shell, combined, commands_of, login_environment
 from kube_gaplint.launch.shell_state import ARGUMENTS, DIRECTORY, PLACE, SOURCE, ZERO, State
 from kube_gaplint.launch.shell_text import Atom, Elements, TracedText, Value, joined, word_text, word_value
 from kube_gaplint.launch.shell_tokens import Token
@@ -27,7 +26,6 @@ from kube_gaplint.text.source import PlacedText
 if TYPE_CHECKING:
     from kube_gaplint.launch.shell_walk import Prefix, Walker
 
-_SHELL_LINE: Final = lazy_re.compile(r"#!.*\b(?:ba|da|z|k|a|mk)?sh\b")
 _INTERNAL: Final = frozenset(
     ["export", "declare", "typeset", "readonly", "local", "set", "unset", "shift", "trap", "cd", "read", "exit", "wait"]
 )
@@ -205,45 +203,9 @@ def starts_itself(text: PlacedText, parent: Script | None) -> bool:
     return False
 
 
-def direct_script(command: Command, files: Files) -> tuple[Invocation | None, PlacedText | None]:
-    """How a script file is started by its name (`./run.sh`), and its text where it is known; nothing for a program."""
-    word = command.words[0]
-    path = word.known or word.located
-    if not path or ("/" not in path and word.known is not None):
-        return None, None
-    text = files(path)
-    if text is None:
-        if word.known is None:
-            return None, None
-        call = Invocation("bash", "file", word, word, command.words[1:])
-        return (call, None) if path.endswith((".sh", ".bash")) else (None, None)
-    first = text.text[:200].split("\n", 1)[0]
-    if first.startswith("#!") and _SHELL_LINE.match(first) is None:
-        return None, None
-    shell, options = shebang(text.text)
-    return Invocation(shell, "file", word, word, command.words[1:], options), text
-
-
 def readable(word: Word) -> PlacedText | None:
     """The text of a `bash -c` word; None where nothing of it is known."""
     return None if all(isinstance(piece, Unknown) for piece in word.pieces) else word_text(word)
-
-
-def shebang(text: str) -> tuple[str, dict[str, bool]]:
-    """The shell and its options by the `#!` line; bash without one."""
-    line = text[:200].split("\n", 1)[0].strip()
-    words = line[2:].split() if line.startswith("#!") else []
-    if words and words[0].rsplit("/", 1)[-1] == "env":
-        words = [word for word in words[1:] if not word.startswith("-")]
-    if not words:
-        return "bash", {}
-    options: dict[str, bool] = {}
-    for word in words[1:]:
-        if word == "pipefail":
-            options["pipefail"] = True
-        elif word.startswith("-") and not word.startswith("--"):
-            options.update({name: True for letter, name in (("e", "errexit"), ("a", "allexport")) if letter in word})
-    return words[0].rsplit("/", 1)[-1], options
 
 
 def _adopt_all(walker: Walker, nested: Script, command: Command) -> None:

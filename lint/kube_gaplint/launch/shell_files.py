@@ -6,12 +6,10 @@ import posixpath
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from kube_gaplint.launch.shell_process import Files
 from kube_gaplint.launch.shell_state import DIRECTORY, PLACE
 from kube_gaplint.launch.shell_text import Atom, FixedText, Run, TracedText, Value, flatten, joined, text_of
 from kube_gaplint.launch.shell_tokens import Token
 from kube_gaplint.model.command import Heredoc, Script, Word
-from kube_gaplint.model.setting import Set, Setting, Unknown
 from kube_gaplint.text.source import PlacedText
 
 if TYPE_CHECKING:
@@ -134,18 +132,6 @@ def written_by(script: Script | None, word: Word) -> PlacedText | None:
 
 def _same_path(one: str | None, other: str | None) -> bool:
     return bool(one) and bool(other) and posixpath.normpath(one or "") == posixpath.normpath(other or "")
-
-
-def in_directory(files: Files, path: str, directory: Setting[str] | None) -> PlacedText | None:
-    """The text of a file by a path that may be relative to a working directory."""
-    folder = directory.value if isinstance(directory, Set) else None
-    if isinstance(directory, Unknown):
-        folder = directory.path
-    if folder and not path.startswith("/"):
-        found = files(posixpath.normpath(posixpath.join(folder, path)))
-        if found is not None:
-            return found
-    return files(path)
 
 
 def echoed(words: Sequence[Word], *, whole: bool = True) -> TracedText | None:

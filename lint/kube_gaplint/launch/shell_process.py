@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final, Literal, TypeAlias
 
 from msgspec import Struct, field
 
-from kube_gaplint.launch.shell_sinks import Budget
+from kube_gaplint.launch.shared import Budget, Files
 from kube_gaplint.launch.shell_state import State
 from kube_gaplint.model.command import Certainty, Command, Heredoc, Script, Word
 from kube_gaplint.model.environment import Environment
 from kube_gaplint.text.limits import SHELL_DEPTH
-from kube_gaplint.text.source import PlacedText
-
-Files: TypeAlias = "Callable[[str], PlacedText | None]"
-"""The text of a file by the path at which the process sees it; None where it is not known."""
 
 Flow: TypeAlias = Literal["", "exit", "return", "break"]
 """How a statement ends: the next one runs, the shell ends, the function or sourced file ends, the loop's round ends."""
@@ -28,11 +24,6 @@ MAX_DEPTH: Final = SHELL_DEPTH.most
 LOGIN_REASON: Final = "a login shell reads the image's profile"
 
 _ORDER: Final[list[Certainty]] = ["always", "repeated", "conditional", "on-exit", "never-seen"]
-
-
-def no_files(_path: str) -> PlacedText | None:
-    """`Files` that knows none."""
-    return None
 
 
 def login_environment(environment: Environment) -> Environment:

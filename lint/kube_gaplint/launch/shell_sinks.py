@@ -5,47 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, Protocol
 
-from msgspec import Struct, field
-
 from kube_gaplint import lazy_re
+from kube_gaplint.launch.shared import Budget
 from kube_gaplint.launch.shell_text import Atom, Cell, Hole, Part, Ref, Run, Value, flatten
 from kube_gaplint.model.setting import Origin, Unknown
-from kube_gaplint.text.limits import COMMANDS, EXPANDED, WORDS, Limit, reached
-from kube_gaplint.text.source import Place, PlacedText
+from kube_gaplint.text.source import PlacedText
 
 _SPACE: Final = lazy_re.compile(r"[ \t\n]+")
-
-
-class Budget(Struct, eq=False):
-    """What one reading may still do; all scripts that it comes to share it, so that no script can blow it up."""
-
-    commands: int = COMMANDS.most
-    """Commands that are followed, those of functions once a call."""
-    words: int = WORDS.most
-    """Words and parts of words that expansion may give."""
-    characters: int = EXPANDED.most
-    """Characters that expansion may give."""
-    depth: int = 0
-    """Nesting of statements, calls, substitutions and scripts at this moment."""
-    met: set[str] = field(default_factory=set)
-    """The limits that were told of."""
-
-    def spend(self, characters: int, words: int = 1) -> bool:
-        """Take from the budget; False where it is used up."""
-        self.characters -= characters
-        self.words -= words
-        return self.characters >= 0 and self.words >= 0
-
-    def over(self, limit: Limit, place: Place) -> None:
-        """Tell once that a limit was met."""
-        if limit.of not in self.met:
-            self.met.add(limit.of)
-            reached(limit, place)
-
-    @property
-    def spent(self) -> bool:
-        """Whether nothing more may be expanded."""
-        return self.characters < 0 or self.words < 0
 
 
 class Sink(Protocol):

@@ -17,12 +17,10 @@ from typing import Final, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
+from kube_gaplint.launch.shared import HOLE
 from kube_gaplint.model.command import Word
 from kube_gaplint.model.setting import Origin, Set, Setting, Unknown
 from kube_gaplint.text.source import Place, PlacedText, Span
-
-HOLE: Final = "\ue000"
-"""Stands for an unknown part where a text with unknown parts is read as a script (a private-use character)."""
 
 MAX_SIZE: Final = 1 << 18
 """Characters plus parts that one value may hold; a longer one is unknown."""

@@ -15,8 +15,9 @@ from msgspec import Struct, field
 
 from kube_gaplint import lazy_re
 from kube_gaplint.launch import shell_parameters
+from kube_gaplint.launch.shared import Budget
 from kube_gaplint.launch.shell_reader import TEMPLATE, Reader
-from kube_gaplint.launch.shell_sinks import Budget, FieldSink, Sink, ValueSink
+from kube_gaplint.launch.shell_sinks import FieldSink, Sink, ValueSink
 from kube_gaplint.launch.shell_state import State
 from kube_gaplint.launch.shell_text import (
     Atom,

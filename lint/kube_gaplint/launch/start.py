@@ -1,4 +1,7 @@
-"""What an argument list starts: a program, a shell with a string or a script, behind any number of wrappers."""
+"""What an argument list starts: a program, a shell with a string or a script, behind any number of wrappers.
+
+The reader of shell scripts is 20 modules, and most containers start a program: it is imported for a script.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +11,8 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from kube_gaplint import lazy_re
-from kube_gaplint.launch.shell_calls import Invocation, base_name, invocation, peel_wrappers
-from kube_gaplint.launch.shell_emit import COST_OF_READING, adopt, direct_script, read, readable, starts_itself
-from kube_gaplint.launch.shell_files import in_directory, written_by
-from kube_gaplint.launch.shell_process import Files, no_files, uninterrupted
-from kube_gaplint.launch.shell_sinks import Budget
+from kube_gaplint.launch.shared import Budget, Files, in_directory, no_files
+from kube_gaplint.launch.shell_calls import Invocation, base_name, direct_script, invocation, peel_wrappers
 from kube_gaplint.model.command import Command, Script, Word
 from kube_gaplint.model.environment import Environment
 from kube_gaplint.model.setting import Setting, Unknown
@@ -71,6 +71,8 @@ def nested(
     found = _started(peel_wrappers(inner), files, command.script, budget or Budget())
     if not found.scripts:
         return None
+    from kube_gaplint.launch.shell_emit import adopt
+
     for each in found.commands:
         last = each.is_last
         adopt(each, command)
@@ -94,13 +96,18 @@ def _started(command: Command, files: Files, parent: Script | None, budget: Budg
             reason = _hidden(words[0])
             return Started([command], [], reason)
     elif call.kind == "string" and call.word is not None:
+        from kube_gaplint.launch.shell_emit import readable
+
         text = readable(call.word)
         if text is None:
             return Started([command], [], _reason(call.word))
     elif call.kind == "file" and call.word is not None:
         path = call.word.located
         text = find(path) if path else None
-        text = text if text is not None else written_by(parent, call.word)
+        if text is None and parent is not None:
+            from kube_gaplint.launch.shell_files import written_by
+
+            text = written_by(parent, call.word)
         if text is None:
             return Started([command], [], unseen(call.word))
     elif command.stdin is not None:
@@ -109,6 +116,8 @@ def _started(command: Command, files: Files, parent: Script | None, budget: Budg
         return Started([command], [], f"`{base_name(words[0])}` reads its commands from standard input")
     if text is None or call is None:
         return Started([command])
+    from kube_gaplint.launch.shell_emit import COST_OF_READING, starts_itself
+
     if starts_itself(text, parent):
         return Started([command], [], "a script that starts itself is not followed")
     if budget.spent or budget.commands < 0:
@@ -141,6 +150,9 @@ def unseen(word: Word) -> str:
 def _read(
     text: PlacedText, call: Invocation, command: Command, files: Files, parent: Script | None, budget: Budget
 ) -> Started:
+    from kube_gaplint.launch.shell_emit import read
+    from kube_gaplint.launch.shell_process import uninterrupted
+
     with uninterrupted():
         script = read(
             text,

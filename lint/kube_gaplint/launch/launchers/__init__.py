@@ -16,8 +16,8 @@ from msgspec.structs import replace
 
 from kube_gaplint.facts.launchers import CONTAINER_RUNNERS, ISOLATED_RUNNERS, LAUNCHERS, LauncherFacts
 from kube_gaplint.launch.launchers import python
-from kube_gaplint.launch.launchers.base import Call, Files, Form, Layer, matches, no_files
-from kube_gaplint.launch.shell_sinks import Budget
+from kube_gaplint.launch.launchers.base import Call, Form, Layer, matches
+from kube_gaplint.launch.shared import Budget, Files, no_files
 from kube_gaplint.model.command import Command, Word
 from kube_gaplint.model.environment import Environment
 from kube_gaplint.model.setting import Origin, Set, Setting, Unknown

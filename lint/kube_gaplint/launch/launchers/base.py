@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import cache, lru_cache
 from typing import Literal, TypeVar
 
@@ -10,17 +10,14 @@ from msgspec import Struct, field
 
 from kube_gaplint.facts.launchers import LauncherFacts
 from kube_gaplint.launch.options import OptionSpec, make_spec
+from kube_gaplint.launch.shared import Files, no_files
 from kube_gaplint.lazy_re import globs
 from kube_gaplint.model.command import Command, Word
 from kube_gaplint.model.environment import Environment
 from kube_gaplint.model.setting import Absent, Origin, Set, Setting, Unknown, first_set
 from kube_gaplint.model.training import Launcher, Options, Release
-from kube_gaplint.text.source import PlacedText
 
 T = TypeVar("T")
-
-Files = Callable[[str], "PlacedText | None"]
-"""The text of a file by the path at which the container sees it; None where it is not visible."""
 
 Form = Literal["script", "module", "inline", "command"]
 """What the first of a layer's words is: a Python file, a module's name, `-c` text, or a program with arguments."""
@@ -30,10 +27,6 @@ Form = Literal["script", "module", "inline", "command"]
 def matches(text: str, patterns: tuple[str, ...]) -> bool:
     """Whether a text fits one of the file-name patterns of a table (`*` and `?`)."""
     return any(globs(text, pattern) for pattern in patterns)
-
-
-def no_files(path: str) -> PlacedText | None:  # noqa: ARG001
-    return None
 
 
 class Call(Struct, frozen=True):

@@ -1,0 +1,68 @@
+"""What shells, launchers and frameworks share, whichever of them a command needs: files, and how much is followed."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Callable
+from typing import Final, TypeAlias
+
+from msgspec import Struct, field
+
+from kube_gaplint.model.setting import Set, Setting, Unknown
+from kube_gaplint.text.limits import COMMANDS, EXPANDED, WORDS, Limit, reached
+from kube_gaplint.text.source import Place, PlacedText
+
+Files: TypeAlias = "Callable[[str], PlacedText | None]"
+"""The text of a file by the path at which the process sees it; None where it is not known."""
+
+HOLE: Final = "\ue000"
+"""Stands for an unknown part where a text with unknown parts is read as a script (a private-use character)."""
+
+
+def no_files(_path: str) -> PlacedText | None:
+    """`Files` that knows none."""
+    return None
+
+
+def in_directory(files: Files, path: str, directory: Setting[str] | None) -> PlacedText | None:
+    """The text of a file by a path that may be relative to a working directory."""
+    folder = directory.value if isinstance(directory, Set) else None
+    if isinstance(directory, Unknown):
+        folder = directory.path
+    if folder and not path.startswith("/"):
+        found = files(posixpath.normpath(posixpath.join(folder, path)))
+        if found is not None:
+            return found
+    return files(path)
+
+
+class Budget(Struct, eq=False):
+    """What one reading may still do; all scripts that it comes to share it, so that no script can blow it up."""
+
+    commands: int = COMMANDS.most
+    """Commands that are followed, those of functions once a call."""
+    words: int = WORDS.most
+    """Words and parts of words that expansion may give."""
+    characters: int = EXPANDED.most
+    """Characters that expansion may give."""
+    depth: int = 0
+    """Nesting of statements, calls, substitutions and scripts at this moment."""
+    met: set[str] = field(default_factory=set)
+    """The limits that were told of."""
+
+    def spend(self, characters: int, words: int = 1) -> bool:
+        """Take from the budget; False where it is used up."""
+        self.characters -= characters
+        self.words -= words
+        return self.characters >= 0 and self.words >= 0
+
+    def over(self, limit: Limit, place: Place) -> None:
+        """Tell once that a limit was met."""
+        if limit.of not in self.met:
+            self.met.add(limit.of)
+            reached(limit, place)
+
+    @property
+    def spent(self) -> bool:
+        """Whether nothing more may be expanded."""
+        return self.characters < 0 or self.words < 0
