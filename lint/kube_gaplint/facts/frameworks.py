@@ -683,6 +683,38 @@ FRAMEWORKS: tuple[FrameworkFacts, ...] = (
         },
     ),
     FrameworkFacts(
+        name="megatron-bridge",
+        title="Megatron Bridge",
+        source="NVIDIA-NeMo/Megatron-Bridge src/megatron/bridge/training/config.py, initialize.py v0.1.0 and later; "
+        "the recipe decides what is not given",
+        least_torch=(2, 6),
+        recognition=Recognition(
+            options=(("train.train-iters", "train.global-batch-size"), ("recipe", "train.train-iters")),
+            imports=("megatron.bridge",),
+        ),
+        visible=False,
+        config=ConfigSource(default_elsewhere="the recipe decides it"),
+        save_path=(_path("checkpoint.save"),),
+        interval=(Amount(("checkpoint.save-interval",), "steps"),),
+        total=(Amount(("train.train-iters",), "steps"), Amount(("train.train-samples",), "samples")),
+        timeout=Timeout(
+            (Amount(("dist.distributed-timeout-minutes",), "minutes"),),
+            600.0,
+            "dist.distributed_timeout_minutes 10",
+            "dist.distributed_timeout_minutes",
+        ),
+        signal_save=Switch(("train.exit-signal-handler",), default=None),
+        exit_after=(Amount(("train.exit-duration-in-mins",), "minutes"),),
+        exit_by="train.exit_duration_in_mins={minutes}",
+        samples_per_step=("train.global-batch-size",),
+        extra={
+            "tensor-parallel": ("model.tensor-model-parallel-size",),
+            "pipeline-parallel": ("model.pipeline-model-parallel-size",),
+            "context-parallel": ("model.context-parallel-size",),
+            "expert-parallel": ("model.expert-model-parallel-size",),
+        },
+    ),
+    FrameworkFacts(
         name="nemo2",
         title="NeMo 2",
         source="NVIDIA-NeMo/NeMo nemo/lightning/run/plugins.py:107-110, pytorch/callbacks/model_checkpoint.py:79-89, "

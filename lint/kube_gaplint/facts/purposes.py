@@ -287,7 +287,8 @@ TRIAL_NAMES = frozenset({"ci", "e2e", "smoke", "test", "tests", "presubmit", "po
 
 # Words of scripts that prepare, convert or look at something: whatever else stands in the name, they do not train.
 CHORES = frozenset({
-    "convert", "converter", "merge", "consolidate", "consolidation", "export", "preprocess", "preprocessing",
+    "convert", "converter", "conversion", "roundtrip", "merge", "consolidate", "consolidation", "export",
+    "preprocess", "preprocessing",
     "preproc", "download", "downloader", "tokenize", "prepare", "build", "install", "setup", "list", "healthcheck",
     "upload", "sync", "quantize", "split", "shard", "profile", "pack", "packing", "analyze", "analysis", "plot",
     "visualize", "tokenization", "dedup", "deduplicate", "annotate",

@@ -16,7 +16,7 @@ from kube_gaplint.launch.shell_state import Changes
 from kube_gaplint.launch.shell_tests import decide
 from kube_gaplint.launch.shell_text import EMPTY
 from kube_gaplint.launch.shell_tokens import Token
-from kube_gaplint.launch.shell_tree import Case, Chain, If, Not, Simple, Statement
+from kube_gaplint.launch.shell_tree import Block, Case, Chain, Group, If, Not, Simple, Statement
 from kube_gaplint.model.command import Certainty
 
 if TYPE_CHECKING:
@@ -87,6 +87,8 @@ def run_chain(walker: Walker, chain: Chain) -> Flow:
     at = 1
     while at < len(chain.items):
         operator, statement = chain.items[at]
+        if verdict is (operator == "&&") and isinstance(statement, Group) and _refuses(walker, statement.body):
+            verdict = None
         if verdict is (operator == "&&"):  # it surely runs
             flow = walker.run(statement)
             if flow:
@@ -140,6 +142,8 @@ def run_if(walker: Walker, statement: If) -> Flow:
         verdict = succeeds(walker, condition.items[0][0]) if len(condition.items) == 1 else None
         if verdict is False:
             continue
+        if verdict is True and _refuses(walker, body):
+            verdict = None
         if verdict is True and branches is None:
             return walker.run_block(body)
         if branches is None:
@@ -157,6 +161,16 @@ def run_if(walker: Walker, statement: If) -> Flow:
     else:
         branches.none()
     return branches.end(statement.start, statement.end, f"in one branch of `if {heading}`")
+
+
+_REFUSAL = lazy_re.compile(r"exit[ \t]+[1-9]\d*[ \t;]*")
+
+
+def _refuses(walker: Walker, body: Block) -> bool:
+    """Whether a branch ends the script with an error. A script that surely comes there as it stands
+    (`IMAGE=""`, then `if [ -z "$IMAGE" ]`) waits to be filled in, and what follows is what it is there for."""
+    last = body.items[-1][0] if body.items else None
+    return isinstance(last, Simple) and _REFUSAL.fullmatch(walker.text(last.start, last.end)) is not None
 
 
 def run_case(walker: Walker, statement: Case) -> Flow:

@@ -145,6 +145,8 @@ def container_image(setting: Setting[str]) -> Setting[str]:
     if not isinstance(setting, Set):
         return setting
     text = setting.value.strip().removeprefix("docker://").removeprefix("dockerd://")
+    if not text:
+        return Unknown("it is still to be filled in", setting.origin)
     if is_image_file(text):
         return Unknown(f"{text} is a local file", setting.origin, prefix=text)
     return Set(text.replace("#", "/", 1), setting.origin)
