@@ -78,7 +78,7 @@ def folder(tmp_path: Path) -> Path:
     (tmp_path / "shell.yaml").write_text(IN_A_SHELL)
     for number in range(5):
         (tmp_path / f"job{number}.yaml").write_text(PROGRAM_ALONE.replace("name: train}", f"name: train{number}}}"))
-    (tmp_path / "other.yaml").write_text("apiVersion: v1\nkind: Service\nmetadata: {name: web}\n")
+    (tmp_path / "other.yaml").write_text("services: {web: {image: nginx}}\n")
     return tmp_path
 
 

@@ -225,10 +225,10 @@ def _eksctl_pools(root: Part) -> Iterator[_Pool]:
 
 def _other_pools(item: KubeObject, root: Part) -> Iterator[_Pool]:
     """Pools of GKE and AKS that are objects of their own."""
-    from kube_gaplint.kinds.gke import config_gpus
-
     spec = root.at("spec")
     if item.kind in ("ContainerNodePool", "NodePool") and any(one in item.group for one in ("google", "gcp")):
+        from kube_gaplint.kinds.gke import config_gpus
+
         inner = spec.at("forProvider") if spec.at("forProvider").present else spec
         scaled = inner.at("autoscaling")
         fixed = scaled.state is False or _same(scaled, "minNodeCount", "maxNodeCount")

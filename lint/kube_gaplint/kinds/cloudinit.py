@@ -18,7 +18,6 @@ from kube_gaplint import lazy_re
 from kube_gaplint.facts import packages
 from kube_gaplint.kinds.fields import Part
 from kube_gaplint.kinds.inner import Fixed, InnerYaml, Slice, decoded, inner_yaml, lines, stripped
-from kube_gaplint.launch.shell import read_script
 from kube_gaplint.launch.start import start
 from kube_gaplint.model.command import Command, Word
 from kube_gaplint.model.environment import Environment
@@ -505,6 +504,8 @@ def _unit_switch(setup: Setup, unit: Part) -> None:
 
 def read_shell(text: PlacedText, chain: tuple[Link, ...], setup: Setup, *, recurring: bool = False) -> None:
     """A shell script, or a line of one, that runs as root on the node."""
+    from kube_gaplint.launch.shell import read_script
+
     home = Origin(text.place(0, 0), chain=chain)
     script = read_script(text, Environment(home, open_because=_NODE_ENVIRONMENT), files=setup.files.get)
     for source in script.sources:
