@@ -7,6 +7,7 @@ from __future__ import annotations
 import os
 import sys
 from datetime import date
+from functools import partial
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from kube_gaplint.cli.fixing import Edits
     from kube_gaplint.cli.types import OutputFile
     from kube_gaplint.engine import Request
+    from kube_gaplint.fix.desk import Reading
     from kube_gaplint.given import Given
     from kube_gaplint.revision import Before
     from kube_gaplint.rule import Rule
@@ -123,7 +125,7 @@ def run(asked: Asked) -> int:
         min_severity=least,
         incident=_incident,
         rule=_rule,
-        edits=_edits,
+        edits=partial(_edits, {}),
         understood=lambda: _understood(inputs, request),
         folder=os.getcwd(),
         root=_repository_root(),
@@ -268,12 +270,13 @@ def _rule(code: str) -> Rule | None:
         return None
 
 
-def _edits(finding: Finding) -> tuple[tuple[Place, str], ...]:
+def _edits(readings: dict[str, Reading], finding: Finding) -> tuple[tuple[Place, str], ...]:
+    """The edits that a finding's fix makes alone; `readings` keeps the files from one finding to the next."""
     from kube_gaplint import fix
     from kube_gaplint.text.edit import difference
 
     found = []
-    for change in fix.plan([finding], unsafe=True).changes:
+    for change in fix.plan([finding], unsafe=True, readings=readings).changes:
         edit = difference(change.source.text, change.new_text)
         found.append((Place(change.source, edit.span), edit.text))
     return tuple(found)

@@ -10,7 +10,7 @@ from msgspec import Struct, field
 
 from kube_gaplint.findings import Finding
 from kube_gaplint.fix.changes import drafts_of
-from kube_gaplint.fix.desk import Desk, Draft, OpenFile, Refused
+from kube_gaplint.fix.desk import Desk, Draft, OpenFile, Reading, Refused
 from kube_gaplint.fix.files import FileChange
 from kube_gaplint.text.source import Span
 
@@ -31,11 +31,12 @@ class FixPlan(Struct):
     dropped: list[Dropped] = field(default_factory=list)
 
 
-def plan(findings: Sequence[Finding], *, unsafe: bool) -> FixPlan:
+def plan(findings: Sequence[Finding], *, unsafe: bool, readings: dict[str, Reading] | None = None) -> FixPlan:
     """Make the fixes of findings on copies of the files.
 
     Safe fixes only, unless `unsafe`. Suppressed findings keep their text. Fixes are made in rounds: in each, all that
     touch different places at once. What contradicts an earlier fix, or turns out to change anything else, is dropped.
+    `readings` is filled with the files as they were read, and spares whoever asks again and again from reading them.
     """
     wanted = [
         finding
@@ -45,7 +46,7 @@ def plan(findings: Sequence[Finding], *, unsafe: bool) -> FixPlan:
         and finding.fix.applicable
         and (finding.fix.safe or unsafe)
     ]
-    work = _Work()
+    work = _Work({} if readings is None else readings)
     while wanted:
         wanted = work.round(wanted)
     order = {id(finding): index for index, finding in enumerate(findings)}
@@ -62,8 +63,8 @@ def plan(findings: Sequence[Finding], *, unsafe: bool) -> FixPlan:
 class _Work:
     """The state of planning."""
 
-    def __init__(self) -> None:
-        self.desk = Desk()
+    def __init__(self, readings: dict[str, Reading]) -> None:
+        self.desk = Desk(readings)
         self.answered: dict[OpenFile, list[Finding]] = defaultdict(list)
         self.dropped: list[Dropped] = []
 

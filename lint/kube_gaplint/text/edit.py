@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from collections.abc import Mapping as Dictionary
 from typing import NamedTuple, TypeAlias
 
@@ -42,13 +42,24 @@ class Overlap(ValueError):
 def difference(old: str, new: str) -> Edit:
     """The one edit that makes `new` of `old`: it replaces what stands between their common beginning and end."""
     limit = min(len(old), len(new))
-    first = 0
-    while first < limit and old[first] == new[first]:
-        first += 1
-    last = 0
-    while last < limit - first and old[-1 - last] == new[-1 - last]:
-        last += 1
+    first = _most(limit, lambda low, high: old[low:high] == new[low:high])
+    ends = len(old), len(new)
+    last = _most(
+        limit - first, lambda low, high: old[ends[0] - high : ends[0] - low] == new[ends[1] - high : ends[1] - low]
+    )
     return Edit(Span(first, len(old) - last), new[first : len(new) - last])
+
+
+def _most(limit: int, same: Callable[[int, int], bool]) -> int:
+    """How many characters agree, at most `limit`; `same` tells it of those from one number up to another."""
+    low = 0
+    while low < limit:
+        middle = (low + limit + 1) // 2
+        if same(low, middle):
+            low = middle
+        else:
+            limit = middle - 1
+    return low
 
 
 def apply(text: str, edits: Iterable[Edit]) -> str:
