@@ -689,6 +689,7 @@ FRAMEWORKS: tuple[FrameworkFacts, ...] = (
         "the recipe decides what is not given",
         least_torch=(2, 6),
         recognition=Recognition(
+            scripts=("run_recipe.py",),
             options=(("train.train-iters", "train.global-batch-size"), ("recipe", "train.train-iters")),
             imports=("megatron.bridge",),
         ),
