@@ -290,7 +290,7 @@ CHORES = frozenset({
     "convert", "converter", "conversion", "roundtrip", "merge", "consolidate", "consolidation", "export",
     "preprocess", "preprocessing",
     "preproc", "download", "downloader", "tokenize", "prepare", "build", "install", "setup", "list", "healthcheck",
-    "upload", "sync", "quantize", "split", "shard", "profile", "pack", "packing", "analyze", "analysis", "plot",
+    "upload", "sync", "quantize", "split", "shard", "profile", "pack", "analyze", "analysis", "plot",
     "visualize", "tokenization", "dedup", "deduplicate", "annotate",
 })  # fmt: skip
 
