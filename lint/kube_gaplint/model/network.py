@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from ipaddress import ip_address
 
 from msgspec import Struct
 
@@ -62,6 +61,8 @@ class Address(Struct, frozen=True):
     def is_literal(self) -> bool:
         """An IP address of some machine: neither the loopback's nor "any"."""
         try:
+            from ipaddress import ip_address
+
             address = ip_address(self.host)
         except ValueError:
             return False
