@@ -17,3 +17,6 @@ WATCHES = (
     "time_budget", "job_time", "lightning", "composer", "submitit",
 )  # fmt: skip
 """What a program mentions that may save and leave in time, whatever options it is given."""
+
+HEARS_SIGNALS = ("SIGTERM", "sigterm", "SIGUSR1", "signal.signal", "signal_handler", "preempt")
+"""Words by which a program that acts on a signal names it, a handler, or what the signal tells it."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from kube_gaplint.facts.time_limits import HEARS_SIGNALS
 from kube_gaplint.model.command import ShellInFront
 from kube_gaplint.model.placement import spot_choice
 from kube_gaplint.model.pod import DEFAULT_GRACE
@@ -39,6 +40,12 @@ def saves_when_stopped(process: TrainingProcess) -> Origin | None:
     """What shows that the program saves when it is told to stop."""
     saves = process.settings.signal_save
     return saves.origin if isinstance(saves, Set) and saves.value else None
+
+
+def ignores_signals(process: TrainingProcess) -> bool:
+    """Whether its text is seen, at least in part, and nothing in it has to do with a signal."""
+    seen = next(process.text.texts, None) is not None
+    return seen and process.text.mentions(*HEARS_SIGNALS) is not True
 
 
 def asked_grace(process: TrainingProcess) -> Set[float] | None:

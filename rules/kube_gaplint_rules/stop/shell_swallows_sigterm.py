@@ -8,7 +8,7 @@ from kube_gaplint.model.command import ShellInFront
 from kube_gaplint.model.placement import spot
 from kube_gaplint.model.scale import duration, size
 from kube_gaplint.model.setting import Origin, Set, Unknown
-from kube_gaplint.model.stopping import asked_grace, deaf_shell, grace_shown, saves_when_stopped
+from kube_gaplint.model.stopping import asked_grace, deaf_shell, grace_shown, ignores_signals, saves_when_stopped
 from kube_gaplint.model.training import TrainingProcess
 from kube_gaplint.rule import Context, rule
 
@@ -29,7 +29,8 @@ def check(process: TrainingProcess, _context: Context) -> Iterator[Gap]:
     redirected, it stands in a script file or in the background, and nothing hands SIGTERM on. Quiet with `exec`, with
     a trap that tells a program in the background, with `shareProcessNamespace`, and for a `bash -c` whose last command
     is the training: bash then runs it in its own place (measured with bash 5.2), and dash never does. Info where the
-    program is seen not to act on SIGTERM, and for jobs of one pod with fewer than 8 GPUs that show no sign of it.
+    program is seen and nothing in it has to do with a signal, and for jobs of one pod with fewer than 8 GPUs that show
+    no sign of it.
 
     ## Why it hurts
     Kubernetes sends SIGTERM to the first process of a container alone. A shell there waits for its child and passes
@@ -128,6 +129,8 @@ def _at_stake(process: TrainingProcess) -> tuple[Severity, str, tuple[Related, .
             f"its save never starts: {after} later SIGKILL takes all since the last periodic save of {size(workload)}"
         )
         return Severity.WARNING, lost, (Related(saves, "it saves when it is told to stop"),)
+    if ignores_signals(process):
+        return Severity.INFO, f"it stops by SIGKILL alone, {after} later", ()
     placed = spot(process.role.pod)
     if placed is not None:
         notice = (Related(placed, "these nodes are taken away with short notice"),)
