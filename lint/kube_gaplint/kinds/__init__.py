@@ -166,6 +166,8 @@ def build(
             if judged:
                 judge(view, item, 0)
             else:
+                if with_pools and share.first and isinstance(view, Workload) and is_gpu_pod(view):
+                    finish(view, profile)  # the rules on pools ask what their workloads are for
                 elsewhere.append(view)
     for view in file_views(bundle, profile, scripts=wanted is None or wanted(None), share=share):
         judge(view, None, 1)
