@@ -24,7 +24,7 @@ from kube_gaplint.model.subject import Subject
 from kube_gaplint.rule import Context, Rule
 from kube_gaplint.share import ALL, SECTIONS, Share, jobs_for, shares
 from kube_gaplint.text import limits
-from kube_gaplint.text.source import Place
+from kube_gaplint.text.source import Place, Source
 
 if TYPE_CHECKING:
     from kube_gaplint.baseline import Baseline
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from kube_gaplint.model.workload import Workload
     from kube_gaplint.revision import Before
     from kube_gaplint.text.compose import Problem
+    from kube_gaplint.text.nodes import Document
 
 
 class UsageProblem(Exception):
@@ -382,12 +383,19 @@ def _ignored(found: list[_Found], ignores: FileIgnores) -> list[_Found]:
     return marked
 
 
+def _referred(found: list[_Found], loaded: Loaded) -> list[tuple[Source, list[Document]]]:
+    """The files that findings stand in and that only references led to: scripts, programs, configurations."""
+    known = {source.path for source, _ in loaded.sources}
+    referred = {item.finding.place.source.path: item.finding.place.source for item in found}
+    return [(source, []) for path, source in referred.items() if path not in known]
+
+
 def _suppressed(found: list[_Found], loaded: Loaded, codes: frozenset[str], today: date | None) -> list[_Found]:
     """The findings with the suppressed ones marked, and what is wrong with the suppressions themselves.
 
     This comes before like findings are merged: a comment at one role silences that role and no other.
     """
-    marked_sources = [one for one in loaded.sources if SUPPRESSION_WORD in one[0].text]
+    marked_sources = [one for one in (*loaded.sources, *_referred(found, loaded)) if SUPPRESSION_WORD in one[0].text]
     if not marked_sources:
         return found
     from kube_gaplint import suppress

@@ -35,6 +35,7 @@ class Draft(Struct, frozen=True):
     changes: tuple[tuple[Tree, Callable[[Expected], None]], ...] = ()
 
 
+_OTHER_ENDINGS = (".toml", ".py", ".sh", ".bash", ".sbatch", ".slurm")
 _DOCUMENT_LINE = lazy_re.compile(r"---(?=[ \t\r\n]|\Z)")
 _DIRECTIVE = lazy_re.compile(r"^(?:%|\.\.\.(?=\s|\Z))", re.MULTILINE)
 """What bears on a document beside its own text: a directive in front of it, and the end of the one before."""
@@ -58,6 +59,8 @@ class Reading:
     @cached_property
     def is_yaml(self) -> bool:
         """Whether it reads as YAML with more than a single text in it; a shell script does not."""
+        if self.source.path.lower().endswith(_OTHER_ENDINGS):
+            return False  # `[table]` alone would be a list
         return any(isinstance(document.root, Mapping | Sequence) for document in self.composed.documents)
 
     @cached_property
