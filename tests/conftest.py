@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,6 +14,10 @@ from hypothesis import HealthCheck, settings
 # Nothing is remembered from one test to another, nor in the home of whoever runs them; the tests of the cache bring
 # their own. It is set before anything else: many tests copy the environment for the programs that they start.
 os.environ["GAPLINT_NO_CACHE"] = "1"
+
+# A suite that a shell starts in the background ignores interrupts, and so would every program that the tests start.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Time says more about the machine than about the code: it belongs into benchmarks.
 settings.register_profile("gaplint", deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -59,6 +59,12 @@ def environment(**more: str) -> dict[str, str]:
     return {**kept, "HOME": "/nonexistent", "GAPLINT_NO_CACHE": "1", "LC_ALL": "C.UTF-8", **more}
 
 
+def modules_before(folder: Path) -> str:
+    """A PYTHONPATH by which modules are sought in a folder first. An empty entry would be the folder that is linted."""
+    before = os.environ.get("PYTHONPATH")
+    return os.pathsep.join([str(folder), before]) if before else str(folder)
+
+
 _PR_CAPBSET_DROP, _CAP_DAC_OVERRIDE, _CAP_DAC_READ_SEARCH = 24, 1, 2
 
 

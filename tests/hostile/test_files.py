@@ -14,7 +14,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-from running import JOB_CODES, PATIENCE, environment, gaplint, job, lint, raw_controls
+from running import JOB_CODES, PATIENCE, environment, gaplint, job, lint, modules_before, raw_controls
 
 from kube_gaplint.report import FORMATS
 
@@ -132,8 +132,7 @@ def test_what_vanishes_while_it_is_read(tmp_path: Path) -> None:
     (tmp_path / "hook/sitecustomize.py").write_text(VANISHING)
     folder = tmp_path / "repository"
     write(folder, "job.yaml", "gone.yaml", "folder/job.yaml")
-    path = os.pathsep.join([str(tmp_path / "hook"), os.environ.get("PYTHONPATH", "")])
-    outcome = gaplint("--format=json", ".", folder=folder, variables={"PYTHONPATH": path})
+    outcome = gaplint("--format=json", ".", folder=folder, variables={"PYTHONPATH": modules_before(tmp_path / "hook")})
     report = json.loads(outcome.out)
     assert {finding["code"] for finding in report["findings"]} >= JOB_CODES
     assert {error["file"]: error["reason"] for error in report["errors"]} == {

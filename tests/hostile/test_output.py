@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from running import PATIENCE, environment, gaplint, job
+from running import PATIENCE, environment, gaplint, job, modules_before
 
 WRITERS = {
     "--output": ["--output", "json=disk/out.json", "job.yaml"],
@@ -135,8 +135,7 @@ def test_a_signal_while_a_file_is_written(arguments: list[str], name: str, code:
     before = fill(folder)
     (folder / "hook").mkdir()
     (folder / "hook/sitecustomize.py").write_text(SIGNALS.format(event=event, name=name))
-    path = os.pathsep.join([str(folder / "hook"), os.environ.get("PYTHONPATH", "")])
-    outcome = gaplint(*arguments, folder=folder, variables={"PYTHONPATH": path})
+    outcome = gaplint(*arguments, folder=folder, variables={"PYTHONPATH": modules_before(folder / "hook")})
     assert outcome.code == code
     assert outcome.errors.count("\n") == 1
     assert outcome.errors in ("gaplint: interrupted\n", "gaplint: terminated\n")

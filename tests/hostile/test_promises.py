@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from running import ROOT, environment, job
+from running import ROOT, environment, job, modules_before
 
 from conftest import FENCES, Fenced
 
@@ -82,8 +82,12 @@ def spied(
     hook = notes.parent / "hook"
     hook.mkdir(exist_ok=True)
     (hook / "sitecustomize.py").write_text(SPY)
-    path = os.pathsep.join([str(hook), os.environ.get("PYTHONPATH", "")])
-    changes = {"PYTHONPATH": path, "SPY_NOTES": str(notes), "PYTHONDONTWRITEBYTECODE": "1", **(variables or {})}
+    changes = {
+        "PYTHONPATH": modules_before(hook),
+        "SPY_NOTES": str(notes),
+        "PYTHONDONTWRITEBYTECODE": "1",
+        **(variables or {}),
+    }
     notes.unlink(missing_ok=True)
     done = subprocess.run(
         [GAPLINT, *arguments],
