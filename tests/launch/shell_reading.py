@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from kube_gaplint.launch.shared import Files, no_files
 from kube_gaplint.launch.shell import read_script
 from kube_gaplint.model.command import Command, Script, Word
 from kube_gaplint.model.environment import Environment
 from kube_gaplint.model.setting import Absent, Origin, Set, Setting, Unknown
-from kube_gaplint.text.source import Place, Source, Span, WholeText
+from kube_gaplint.text.source import Files, Place, Source, Span, WholeText, no_files
 
 UNKNOWN = "…"
 

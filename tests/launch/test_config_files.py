@@ -8,9 +8,9 @@ from launch_words import command, placed
 from kube_gaplint.launch.config_files import read_config, written_files
 from kube_gaplint.launch.frameworks import understand
 from kube_gaplint.launch.launchers import peel_all
-from kube_gaplint.launch.shared import no_files
 from kube_gaplint.model.command import Heredoc, Script
 from kube_gaplint.model.setting import Absent, Set, Unknown
+from kube_gaplint.text.source import no_files
 
 NESTED = {
     "/c.yaml": "trainer:\n  max_steps: 10\n  callbacks:\n  - _target_: x\n    every: 5\n  tags: [a, b]\nopen: true\n",

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -24,7 +24,7 @@ from kube_gaplint.model.setting import Origin, Unknown
 from kube_gaplint.text.compose import DEFAULT_LIMITS, Limits, Problem, compose
 from kube_gaplint.text.nodes import Document, Mapping, Scalar
 from kube_gaplint.text.read import Unreadable, decode
-from kube_gaplint.text.source import Place, PlacedText, Source, WholeText
+from kube_gaplint.text.source import Files, Place, PlacedText, Source, WholeText
 from kube_gaplint.text.templates import placeholder
 
 if TYPE_CHECKING:
@@ -256,7 +256,7 @@ class Bundle(Struct, eq=False, dict=True):
         source = None if found is None else self._source(found)
         return None if source is None else WholeText(source)
 
-    def files_near(self, file: FileId) -> Callable[[str], PlacedText | None]:
+    def files_near(self, file: FileId) -> Files:
         """`text_near` for one file: what a batch script reads where it stands."""
         return lambda path: self.text_near(path, file)
 

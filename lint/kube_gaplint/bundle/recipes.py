@@ -19,7 +19,7 @@ from msgspec import Struct, field
 from kube_gaplint import disk, lazy_re
 from kube_gaplint.discover import FileId, read_file, within
 from kube_gaplint.facts.images import is_image_file, parse_reference
-from kube_gaplint.text.source import PlacedText, Source, WholeText
+from kube_gaplint.text.source import Files, PlacedText, Source, WholeText
 
 Recipes: TypeAlias = "Callable[[str], Recipe | None]"
 """The recipe of an image by its reference; unknown parts of the reference stand in it as `${…}`."""
@@ -39,7 +39,7 @@ class Recipe(Struct, frozen=True, eq=False):
     """A Dockerfile: one object for each file. `files` gives the text of a file of its build context by its path."""
 
     text: PlacedText
-    files: Callable[[str], PlacedText | None]
+    files: Files
 
 
 class RecipeBook(Struct):
@@ -49,7 +49,7 @@ class RecipeBook(Struct):
     """
 
     source_of: Callable[[FileId, bytes], Source | None]
-    files_near: Callable[[FileId], Callable[[str], PlacedText | None]]
+    files_near: Callable[[FileId], Files]
     _folders: dict[str, list[tuple[str, frozenset[str]]]] = field(default_factory=dict)
     _recipes: dict[str, Recipe | None] = field(default_factory=dict)
 

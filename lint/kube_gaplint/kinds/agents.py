@@ -5,7 +5,7 @@ Source rows: k8s.md D "k3s/RKE2", "k0s", "Bottlerocket".
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 
 from kube_gaplint.bundle.bundle import Bundle
 from kube_gaplint.bundle.objects import KubeObject
@@ -21,7 +21,7 @@ from kube_gaplint.model.profile import Profile
 from kube_gaplint.model.setting import Absent, Set, Setting, Unknown
 from kube_gaplint.text.nodes import Scalar
 from kube_gaplint.text.scalar_text import scalar_text
-from kube_gaplint.text.source import PlacedText
+from kube_gaplint.text.source import Files, PlacedText
 
 BRUPOP = "bottlerocket-update-operator"
 DEFAULT_CRON = ("* * * * * * *", "* * * * * *")
@@ -89,7 +89,7 @@ def _plan(context: Context) -> Iterator[UpgradeAgent | NodeBootstrap]:
             yield NodeBootstrap(context.subject, upgrade.origin, gpus, system, actions)
 
 
-def _secret_files(context: Context, spec: Part) -> Callable[[str], PlacedText | None]:
+def _secret_files(context: Context, spec: Part) -> Files:
     """Scripts of a Plan stand in Secrets, which the controller mounts below `secrets/<name>/` of the host."""
     texts: dict[str, PlacedText] = {}
     for item in spec.at("secrets").items():

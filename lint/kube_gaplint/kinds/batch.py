@@ -44,7 +44,7 @@ from kube_gaplint.model.workload import (
 )
 from kube_gaplint.text.nodes import Scalar
 from kube_gaplint.text.scalar_text import scalar_text
-from kube_gaplint.text.source import PlacedText
+from kube_gaplint.text.source import Files, PlacedText, no_files
 
 FROM_SUBMITTER = "the submitting shell may set it"
 _DAY = 86_400.0
@@ -61,7 +61,7 @@ class BatchScript(Struct):
     name: str
     path: str
     namespace: str = ""
-    files: Callable[[str], PlacedText | None] = field(default=lambda _path: None)
+    files: Files = field(default=no_files)
     recipes: Recipes = field(default=lambda _image: None)
     chain: tuple[Link, ...] = ()
     site: Callable[[], SlurmConf | None] = field(default=lambda: None)
@@ -107,7 +107,7 @@ def in_config_map(item: KubeObject, bundle: Bundle, profile: Profile) -> Iterato
 
 
 def inside(
-    scripts: Iterable[Script], commands: Iterable[Command], outer: Subject, files: Callable[[str], PlacedText | None]
+    scripts: Iterable[Script], commands: Iterable[Command], outer: Subject, files: Files
 ) -> Iterator[BatchScript]:
     """The batch scripts that scripts hold as here-documents: `sbatch <<EOF`, `cat > job.sbatch <<EOF`."""
     found = [heredoc for script in scripts for heredoc in script.heredocs if is_batch(heredoc.text.text)]

@@ -5,16 +5,15 @@ from __future__ import annotations
 from kube_gaplint.kinds.assembly import over
 from kube_gaplint.kinds.purpose import classify
 from kube_gaplint.launch.processes import training_processes
-from kube_gaplint.launch.shared import Files, no_files
 from kube_gaplint.model.profile import Profile
 from kube_gaplint.model.setting import Absent, Set, Setting
 from kube_gaplint.model.training import TrainingProcess
-from kube_gaplint.model.workload import Container, RestartLayer, Role, Workload
+from kube_gaplint.model.workload import RestartLayer, Workload
 
 
 def finish(workload: Workload, profile: Profile) -> None:
     """Add the processes, the restarts of their launchers, and the purpose."""
-    workload.processes = list(training_processes(workload, profile, files_of))
+    workload.processes = list(training_processes(workload, profile, lambda _role, container: container.files))
     add_launcher_restarts(workload)
     if workload.batch is not None:
         from kube_gaplint.kinds.steps import settle
@@ -22,12 +21,6 @@ def finish(workload: Workload, profile: Profile) -> None:
         settle(workload.batch.steps, workload.processes)
     if workload.batch is None or workload.classified.purpose == "unknown":
         workload.classified = classify(workload)
-
-
-def files_of(_role: Role, container: Container) -> Files:
-    """Files of a container that are visible: its ConfigMap mounts."""
-    found = container.exposed.get("files")
-    return found if callable(found) else no_files
 
 
 def add_launcher_restarts(workload: Workload) -> None:

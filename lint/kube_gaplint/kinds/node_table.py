@@ -186,13 +186,7 @@ def _inside(workload: Workload) -> Iterator[BatchScript]:
             if any(script.heredocs for script in container.scripts):
                 from kube_gaplint.kinds.batch import inside
 
-                files = container.exposed.get("files")
-                yield from inside(
-                    container.scripts,
-                    container.commands,
-                    workload.subject,
-                    files if callable(files) else (lambda _path: None),
-                )
+                yield from inside(container.scripts, container.commands, workload.subject, container.files)
 
 
 def link(views: Iterable[object]) -> None:

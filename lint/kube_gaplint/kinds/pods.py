@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Callable, Mapping
-from typing import TypeAlias
+from collections.abc import Mapping
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -34,10 +33,8 @@ from kube_gaplint.model.pod import DEFAULT_GRACE, DeviceClaim, Security, Surplus
 from kube_gaplint.model.setting import Absent, Origin, Set, Setting, Unknown
 from kube_gaplint.model.workload import Accelerators, Container, Mount, Pod, Volume
 from kube_gaplint.text.nodes import Scalar, Sequence
-from kube_gaplint.text.source import PlacedText
+from kube_gaplint.text.source import Files, PlacedText
 from kube_gaplint.text.templates import placeholder
-
-Files: TypeAlias = Callable[[str], PlacedText | None]
 
 KUBERNETES = "Kubernetes' default"
 

@@ -261,8 +261,7 @@ def _visibly_no_training(process: TrainingProcess, name: str) -> _Hint | None:
 
     It talks over the network, or it uses a finished model.
     """
-    files = process.container.exposed.get("files")
-    text = files(process.program) if callable(files) and process.program.endswith(".py") else None
+    text = process.container.files(process.program) if process.program.endswith(".py") else None
     if text is None or any(call in text.text for call in purposes.TRAINING_CALLS):
         return None
     modules = {
@@ -301,8 +300,7 @@ def _may_train(program: str, container: Container) -> bool:
     """Whether nothing speaks against a program: its name, or its text where that is visible."""
     if purposes.CHORES.intersection(purposes.words_of(program.rsplit("/", 1)[-1])):
         return False
-    files = container.exposed.get("files")
-    text = files(program) if callable(files) else None
+    text = container.files(program)
     return text is None or any(call in text.text for call in purposes.TRAINING_CALLS)
 
 

@@ -12,7 +12,7 @@ and the runtime environment's variables, and holds no rank.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from msgspec.structs import replace
 
@@ -31,7 +31,7 @@ from kube_gaplint.model.setting import Absent, Origin, Set, Setting, Unknown
 from kube_gaplint.model.workload import UNBOUNDED, Container, RestartLayer, Role, Workload
 from kube_gaplint.text.nodes import Mapping as MappingNode
 from kube_gaplint.text.nodes import Scalar
-from kube_gaplint.text.source import PlacedText
+from kube_gaplint.text.source import Files, PlacedText
 
 OPERATOR = "KubeRay's default"
 SUBMITTER_RETRIES = 2
@@ -219,15 +219,14 @@ def _runtime_environment(part: Part) -> Part | None:
     return Part.of(root) if isinstance(root, MappingNode) else None
 
 
-def _driver_files(head: Container, spec: Part, context: Context) -> Callable[[str], PlacedText | None]:
+def _driver_files(head: Container, spec: Part, context: Context) -> Files:
     """What the driver sees: the head's files, and those of a working directory that is the repository itself."""
-    of_head = head.exposed.get("files")
     environment = _runtime_environment(spec.at("runtimeEnvYAML"))
     folder = None if environment is None else environment.text("working_dir")
     fetched = folder is not None and is_own_archive(folder, context)
 
     def look_up(path: str) -> PlacedText | None:
-        found = of_head(path) if callable(of_head) else None
+        found = head.files(path)
         return in_repository(path, context) if found is None and fetched else found
 
     return look_up

@@ -5,7 +5,7 @@ Precedence (srun(1)): the option, then its environment form, then slurm.conf. So
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import cache
 
 from kube_gaplint.facts import programs, sbatch
@@ -18,9 +18,7 @@ from kube_gaplint.model.profile import Profile
 from kube_gaplint.model.setting import Absent, Origin, Set, Setting, Unknown
 from kube_gaplint.model.slurm import SlurmConf, Step
 from kube_gaplint.model.training import Options, TrainingProcess
-from kube_gaplint.text.source import PlacedText
-
-Files = Callable[[str], PlacedText | None]
+from kube_gaplint.text.source import Files
 
 SRUN = "srun"
 MPI = frozenset({"mpirun", "mpiexec", "mpirun.openmpi", "mpiexec.hydra", "orterun", "prterun"})

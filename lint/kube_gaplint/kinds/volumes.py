@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -14,7 +14,7 @@ from kube_gaplint.model.setting import Absent, Link, Origin, Set, Setting, Unkno
 from kube_gaplint.model.workload import Backing, Mount, Volume, VolumeKind
 from kube_gaplint.text.nodes import Mapping as MappingNode
 from kube_gaplint.text.nodes import Scalar
-from kube_gaplint.text.source import PlacedText
+from kube_gaplint.text.source import Files, PlacedText
 
 if TYPE_CHECKING:
     from kube_gaplint.kinds.context import Context
@@ -251,9 +251,7 @@ def read_mounts(container: Part) -> tuple[Mount, ...]:
     return tuple(found)
 
 
-def files_in(
-    spec: Part, mounts: tuple[Mount, ...], context: Context, working_dir: str = ""
-) -> Callable[[str], PlacedText | None]:
+def files_in(spec: Part, mounts: tuple[Mount, ...], context: Context, working_dir: str = "") -> Files:
     """A look-up of files by the path at which a container sees them, through its ConfigMap mounts.
 
     Relative paths stand in the container's working directory, where that is known.
@@ -275,11 +273,11 @@ def files_in(
 
 
 def over_image(
-    mounted: Callable[[str], PlacedText | None],
+    mounted: Files,
     mounts: tuple[Mount, ...],
-    in_image: Callable[[str], PlacedText | None],
+    in_image: Files,
     working_dir: str = "",
-) -> Callable[[str], PlacedText | None]:
+) -> Files:
     """`mounted`, and below it the files of the image, as far as no mount hides them."""
     hidden = [mount.path.value.rstrip("/") for mount in mounts if isinstance(mount.path, Set)]
 

@@ -13,13 +13,13 @@ from collections.abc import Iterable, Iterator
 from msgspec import Struct, field
 
 from kube_gaplint import lazy_re
-from kube_gaplint.launch.shared import HOLE, Files
+from kube_gaplint.launch.shared import HOLE
 from kube_gaplint.model.command import Heredoc, Script
 from kube_gaplint.model.setting import Absent, Origin, Set, Setting, Unknown
 from kube_gaplint.model.training import Options
 from kube_gaplint.text.compose import Limits, compose
 from kube_gaplint.text.nodes import Mapping, Node, Scalar, Sequence
-from kube_gaplint.text.source import PlacedText, Source
+from kube_gaplint.text.source import Files, PlacedText, Source
 from kube_gaplint.text.templates import placeholder
 
 _LIMITS = Limits(depth=40, nodes=20_000, expansion=20_000)

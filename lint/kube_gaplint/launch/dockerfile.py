@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 from msgspec import Struct, field
@@ -22,7 +22,7 @@ from kube_gaplint.lazy_re import globs
 from kube_gaplint.model.command import Command
 from kube_gaplint.model.environment import Environment
 from kube_gaplint.model.setting import Origin, Set, Setting, Unknown
-from kube_gaplint.text.source import Place, PlacedText
+from kube_gaplint.text.source import Files, Place, PlacedText
 
 _INSTRUCTION = lazy_re.compile(r"\s*(?P<name>[A-Za-z]+)\s+(?P<rest>\S.*)\Z", re.DOTALL)
 _FLAG = lazy_re.compile(r"--[a-z][\w-]*(?:=\S*)?\s+")
@@ -36,9 +36,9 @@ class Built(Struct, frozen=True):
 
     base: Setting[str]
     commands: tuple[Command, ...]
-    files: Callable[[str], PlacedText | None]
+    files: Files
     """What a `RUN` reads by a path, which may be relative to a folder that is not followed."""
-    holds: Callable[[str], PlacedText | None]
+    holds: Files
     """What a container finds by a path; a relative one stands in the last WORKDIR."""
     variables: dict[str, Setting[str]] = field(default_factory=dict)
     """What ENV sets, besides what the base image has set."""
@@ -76,7 +76,7 @@ def built(recipe: Recipe) -> Built | None:
     return read_dockerfile(recipe.text, recipe.files)
 
 
-def image_files(recipes: Sequence[Recipe]) -> Callable[[str], PlacedText | None]:
+def image_files(recipes: Sequence[Recipe]) -> Files:
     """A look-up of files by the path at which a container sees them in its image, as far as they are copied from the
     repository. Where several Dockerfiles may be the image's, they have to agree."""
 
@@ -95,7 +95,7 @@ def image_files(recipes: Sequence[Recipe]) -> Callable[[str], PlacedText | None]
     return look_up
 
 
-def read_dockerfile(text: PlacedText, beside: Callable[[str], PlacedText | None]) -> Built | None:
+def read_dockerfile(text: PlacedText, beside: Files) -> Built | None:
     """Read a Dockerfile; None where it has no stage. `beside` gives the files of the build context by path."""
     arguments: dict[str, str] = {}
     stages: list[_Stage] = []
@@ -242,7 +242,7 @@ def _copied(rest: str, folder: str) -> Iterator[_Copy]:
         yield _Copy(source, words[-1], folder)
 
 
-def _file(path: str, copies: list[_Copy], beside: Callable[[str], PlacedText | None]) -> PlacedText | None:
+def _file(path: str, copies: list[_Copy], beside: Files) -> PlacedText | None:
     """A file by its path in the image (or relative to a work folder that is not followed): by what was copied in."""
     for copy in reversed(copies):
         name = posixpath.basename(copy.source.rstrip("/"))
@@ -254,7 +254,7 @@ def _file(path: str, copies: list[_Copy], beside: Callable[[str], PlacedText | N
     return None
 
 
-def _held(path: str, copies: list[_Copy], beside: Callable[[str], PlacedText | None]) -> PlacedText | None:
+def _held(path: str, copies: list[_Copy], beside: Files) -> PlacedText | None:
     """A file by its path in the image: copied there by itself, into a folder, or with the folder that it lies in."""
     wanted = posixpath.normpath(path)
     for copy in reversed(copies):

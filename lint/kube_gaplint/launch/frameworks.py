@@ -36,11 +36,11 @@ from kube_gaplint.launch.launchers import Peeled
 from kube_gaplint.launch.launchers.base import matches
 from kube_gaplint.launch.lookup import Lookup, ScriptFacts
 from kube_gaplint.launch.options import NO_SPEC, parse_options
-from kube_gaplint.launch.shared import Files, no_files
 from kube_gaplint.model.environment import Environment, Layered, differing
 from kube_gaplint.model.program_text import ProgramText
 from kube_gaplint.model.setting import Absent, Origin, Set, Setting, Unknown, mapped
 from kube_gaplint.model.training import SAVES_ONCE, Framework, Options, Quantity, Release, TrainingSettings
+from kube_gaplint.text.source import Files, no_files
 
 _FALSE = frozenset({"", "0", "-1", "false", "no", "off", "none", "null", "~", "n", "f", "never"})
 _CONFIG_ENDINGS = (".yaml", ".yml", ".json", ".toml", ".gin", ".ini", ".cfg")

@@ -12,9 +12,9 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from kube_gaplint.launch.config_files import Config, read_config
-from kube_gaplint.launch.shared import Files
 from kube_gaplint.model.setting import Origin, Set, Setting
 from kube_gaplint.model.training import Options
+from kube_gaplint.text.source import Files
 
 _DEEPEST = 5
 _MOST_FILES = 40

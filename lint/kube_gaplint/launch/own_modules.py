@@ -14,9 +14,8 @@ from functools import lru_cache
 
 from kube_gaplint import lazy_re
 from kube_gaplint.launch.launchers import Peeled
-from kube_gaplint.launch.shared import Files
 from kube_gaplint.model.setting import Set
-from kube_gaplint.text.source import PlacedText
+from kube_gaplint.text.source import Files, PlacedText
 
 MOST_MODULES = 200
 MOST_TEXT = 4_000_000

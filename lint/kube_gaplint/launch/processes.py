@@ -18,7 +18,7 @@ from kube_gaplint.launch.launchers import Peeled, is_launcher, peel_all
 from kube_gaplint.launch.launchers.base import matches
 from kube_gaplint.launch.lookup import ScriptFacts
 from kube_gaplint.launch.options import parse_options
-from kube_gaplint.launch.shared import Budget, Files
+from kube_gaplint.launch.shared import Budget
 from kube_gaplint.launch.versions import releases
 from kube_gaplint.model.command import Command, EndStatus, LostStatus, ShellInFront
 from kube_gaplint.model.environment import Environment
@@ -28,7 +28,7 @@ from kube_gaplint.model.setting import Absent, Origin, Set, Setting, Unknown
 from kube_gaplint.model.training import Options, Release, TrainingProcess
 from kube_gaplint.model.workload import Container, Role, Workload
 from kube_gaplint.text.limits import PROGRAMS, reached
-from kube_gaplint.text.source import PlacedText
+from kube_gaplint.text.source import Files, PlacedText
 
 MAX_COMMANDS = PROGRAMS.most
 """Commands of one container that are looked at."""

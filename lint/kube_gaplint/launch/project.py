@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import lru_cache
 
 from kube_gaplint import lazy_re
 from kube_gaplint.facts.images import release
 from kube_gaplint.model.setting import Origin, Set
 from kube_gaplint.model.training import Release
-from kube_gaplint.text.source import PlacedText
+from kube_gaplint.text.source import Files
 
 _FILES = (
     "requirements.txt", "constraints.txt", "requirements.lock", "pyproject.toml", "uv.lock", "poetry.lock",
@@ -25,14 +25,14 @@ _ASKED = lazy_re.compile(
 _LOCKED = lazy_re.compile(r"""(?m)^name = "torch"\r?\nversion = "(?P<least>\d+(?:\.\d+)+)""")
 
 
-def asked_torch(files: Callable[[str], PlacedText | None]) -> Set[Release] | None:
+def asked_torch(files: Files) -> Set[Release] | None:
     """The oldest torch that fits what the project asks for; None where no file of it says. Where several files say
     different things, the oldest of all."""
     found = [one for name in _FILES for one in _asked(files, name)]
     return min(found, key=lambda one: one.value) if found else None
 
 
-def _asked(files: Callable[[str], PlacedText | None], path: str) -> Iterator[Set[Release]]:
+def _asked(files: Files, path: str) -> Iterator[Set[Release]]:
     text = files(path)
     if text is None or len(text.text) > _LARGEST:
         return

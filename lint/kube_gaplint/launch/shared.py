@@ -3,25 +3,16 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Callable
-from typing import Final, TypeAlias
+from typing import Final
 
 from msgspec import Struct, field
 
 from kube_gaplint.model.setting import Set, Setting, Unknown
 from kube_gaplint.text.limits import COMMANDS, EXPANDED, WORDS, Limit, reached
-from kube_gaplint.text.source import Place, PlacedText
-
-Files: TypeAlias = "Callable[[str], PlacedText | None]"
-"""The text of a file by the path at which the process sees it; None where it is not known."""
+from kube_gaplint.text.source import Files, Place, PlacedText
 
 HOLE: Final = "\ue000"
 """Stands for an unknown part where a text with unknown parts is read as a script (a private-use character)."""
-
-
-def no_files(_path: str) -> PlacedText | None:
-    """`Files` that knows none."""
-    return None
 
 
 def in_directory(files: Files, path: str, directory: Setting[str] | None) -> PlacedText | None:

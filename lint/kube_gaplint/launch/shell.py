@@ -16,14 +16,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from kube_gaplint.launch.shared import Budget, Files, no_files
+from kube_gaplint.launch.shared import Budget
 from kube_gaplint.launch.shell_calls import Invocation, shebang
 from kube_gaplint.launch.shell_emit import read
 from kube_gaplint.launch.shell_process import login_environment, uninterrupted
 from kube_gaplint.model.command import Script, Word
 from kube_gaplint.model.environment import Environment
 from kube_gaplint.model.setting import Setting
-from kube_gaplint.text.source import PlacedText
+from kube_gaplint.text.source import Files, PlacedText, no_files
 
 __all__ = ["Files", "login_environment", "no_files", "read_script"]
 

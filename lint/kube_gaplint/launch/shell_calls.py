@@ -9,11 +9,10 @@ from msgspec.structs import replace
 
 from kube_gaplint import lazy_re
 from kube_gaplint.facts.wrappers import SHELL_VALUES, SHELLS, WRAPPERS, Wrapper
-from kube_gaplint.launch.shared import Files
 from kube_gaplint.model.command import Command, Word
 from kube_gaplint.model.environment import Environment
 from kube_gaplint.model.setting import Absent, Origin, Set, Setting, Unknown
-from kube_gaplint.text.source import PlacedText
+from kube_gaplint.text.source import Files, PlacedText
 
 _SHELL_LINE = lazy_re.compile(r"#!.*\b(?:ba|da|z|k|a|mk)?sh\b")
 _ASSIGNMENT = lazy_re.compile(r"([A-Za-z_]\w*)=")

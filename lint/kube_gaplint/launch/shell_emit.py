@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from kube_gaplint.facts.shell_names import CLOSED_EVALS, sourced_harmless
 from kube_gaplint.launch import shell_files
-from kube_gaplint.launch.shared import Budget, Files
+from kube_gaplint.launch.shared import Budget
 from kube_gaplint.launch.shell_calls import Invocation, base_name, direct_script, invocation, peel_wrappers
 from kube_gaplint.launch.shell_output import output
 from kube_gaplint.launch.shell_parser import parse
@@ -21,7 +21,7 @@ from kube_gaplint.model.command import Command, Pipeline, Script, Word
 from kube_gaplint.model.environment import Environment
 from kube_gaplint.model.setting import Origin, Set, Setting, Unknown
 from kube_gaplint.text.limits import COMMANDS, EXPANDED, SHELL_DEPTH, WORDS
-from kube_gaplint.text.source import PlacedText
+from kube_gaplint.text.source import Files, PlacedText
 
 if TYPE_CHECKING:
     from kube_gaplint.launch.shell_walk import Prefix, Walker

@@ -9,11 +9,12 @@ from typing import Final, Literal, TypeAlias
 
 from msgspec import Struct, field
 
-from kube_gaplint.launch.shared import Budget, Files
+from kube_gaplint.launch.shared import Budget
 from kube_gaplint.launch.shell_state import State
 from kube_gaplint.model.command import Certainty, Command, Heredoc, Script, Word
 from kube_gaplint.model.environment import Environment
 from kube_gaplint.text.limits import SHELL_DEPTH
+from kube_gaplint.text.source import Files
 
 Flow: TypeAlias = Literal["", "exit", "return", "break"]
 """How a statement ends: the next one runs, the shell ends, the function or sourced file ends, the loop's round ends."""

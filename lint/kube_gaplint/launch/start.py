@@ -11,13 +11,13 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from kube_gaplint import lazy_re
-from kube_gaplint.launch.shared import Budget, Files, in_directory, no_files
+from kube_gaplint.launch.shared import Budget, in_directory
 from kube_gaplint.launch.shell_calls import Invocation, base_name, direct_script, invocation, peel_wrappers
 from kube_gaplint.model.command import Command, Script, Word
 from kube_gaplint.model.environment import Environment
 from kube_gaplint.model.setting import Setting, Unknown
 from kube_gaplint.text.limits import COMMANDS
-from kube_gaplint.text.source import Place, PlacedText, Span
+from kube_gaplint.text.source import Files, Place, PlacedText, Span, no_files
 
 __all__ = ["Started", "nested", "peel_wrappers", "start"]
 

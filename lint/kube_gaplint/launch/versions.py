@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeAlias
 
 from msgspec import Struct
@@ -16,9 +16,8 @@ from kube_gaplint.model.command import Command, Word
 from kube_gaplint.model.profile import Profile
 from kube_gaplint.model.setting import Absent, Origin, Set, Setting, Unknown
 from kube_gaplint.model.training import Release
-from kube_gaplint.text.source import Place, PlacedText
+from kube_gaplint.text.source import Files, Place
 
-Files: TypeAlias = Callable[[str], PlacedText | None]
 _Held: TypeAlias = tuple[Setting[Release], Setting[Release], Setting[bool]]
 """The releases of torch and NCCL, and whether torch is there."""
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Callable, Iterator
-from typing import TypeAlias
+from collections.abc import Iterator
 
 from msgspec import Struct
 
@@ -30,7 +29,7 @@ from kube_gaplint.facts.installs import (
 from kube_gaplint.model.command import Command, Word
 from kube_gaplint.model.setting import Absent, Set
 from kube_gaplint.model.workload import Container, Role, Workload
-from kube_gaplint.text.source import PlacedText
+from kube_gaplint.text.source import Files, no_files
 
 _GUARD = lazy_re.compile(
     r"(^|[\s!(\"'])(\[|test\s|command\s+-v|which\s|hash\s|type\s|import\s|pip3?\s+show|grep\s|ls\s|stat\s)"
@@ -73,19 +72,6 @@ def guarded_by_rank(command: Command) -> bool:
     return command.certainty == "conditional" and _RANK.search(command.condition) is not None
 
 
-Files: TypeAlias = Callable[[str], PlacedText | None]
-
-
-def _no_file(path: str) -> PlacedText | None:  # noqa: ARG001
-    return None
-
-
-def files_of(container: Container) -> Files:
-    """The texts that a container's commands can read, by path."""
-    found = container.exposed.get("files")
-    return found if callable(found) else _no_file
-
-
 class Fetch(Struct, frozen=True):
     """A command that installs something from a network."""
 
@@ -97,7 +83,7 @@ class Fetch(Struct, frozen=True):
     """Every package it may bring stands in a lock file of the repository: it installs the same each time."""
 
 
-def fetches(commands: list[Command], files: Files = _no_file) -> Iterator[Fetch]:
+def fetches(commands: list[Command], files: Files = no_files) -> Iterator[Fetch]:
     """The commands that surely fetch software over the network: not from a local path, an own mirror or a cache.
 
     `files` gives the text of a lock file by its path.

@@ -18,6 +18,7 @@ from kube_gaplint.model.slurm import Batch
 from kube_gaplint.model.subject import Subject
 from kube_gaplint.model.surroundings import Surroundings
 from kube_gaplint.model.training import TrainingProcess
+from kube_gaplint.text.source import Files, no_files
 
 Purpose: TypeAlias = Literal[
     "training", "benchmark", "smoke", "interactive", "inference", "evaluation", "simulation", "processing",
@@ -127,6 +128,12 @@ class Container(Struct, eq=False):
     """Structured parts (probes, lifecycle, capabilities) as typed values; see `model.pod`."""
 
     @property
+    def files(self) -> Files:
+        """The files that are visible to it: those of mounts, of its image's Dockerfile, of a clone."""
+        found = self.exposed.get("files")
+        return found if callable(found) else no_files
+
+    @property
     def accelerator_count(self) -> Setting[int]:
         """All accelerators of the container; `Absent` where it surely asks for none."""
         if not self.accelerators:
@@ -162,6 +169,12 @@ class Pod(Struct, eq=False):
 
     def volume(self, name: str) -> Volume | None:
         return next((volume for volume in self.volumes if volume.name == name), None)
+
+    @property
+    def files(self) -> Files:
+        """The files that are visible to it: those of mounts, of its image's Dockerfile, of a clone."""
+        found = self.exposed.get("files")
+        return found if callable(found) else no_files
 
     @property
     def accelerator_count(self) -> Setting[int]:

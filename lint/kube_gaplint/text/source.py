@@ -10,9 +10,12 @@ from array import array
 from bisect import bisect_right
 from itertools import accumulate, count
 from operator import add
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
 
 from msgspec import Struct, field
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 class Span(NamedTuple):
@@ -127,6 +130,15 @@ class PlacedText(Protocol):
     def place(self, start: int, end: int) -> Place:
         """Where `text[start:end]` stands in its source."""
         ...
+
+
+Files: TypeAlias = "Callable[[str], PlacedText | None]"
+"""The text of a file by the path at which whoever asks sees it; None where it is not known."""
+
+
+def no_files(_path: str) -> PlacedText | None:
+    """`Files` that knows none."""
+    return None
 
 
 class WholeText(Struct, frozen=True):

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from kube_gaplint.findings import Fix, Gap, Related, Severity
 from kube_gaplint.model.scale import node_count
 from kube_gaplint.model.setting import Origin
-from kube_gaplint.model.start import fetched_by_image, fetches, files_of, guarded, start_commands, starting_containers
+from kube_gaplint.model.start import fetched_by_image, fetches, guarded, start_commands, starting_containers
 from kube_gaplint.model.workload import Workload
 from kube_gaplint.rule import Context, rule
 
@@ -83,7 +83,7 @@ def check(workload: Workload, _context: Context) -> Iterator[Gap]:
         return
     for role, container in starting_containers(workload):
         commands = start_commands(workload, container)
-        found = [one for one in fetches(commands, files_of(container)) if not guarded(one.command)]
+        found = [one for one in fetches(commands, container.files) if not guarded(one.command)]
         by_image = fetched_by_image(container)
         if by_image is not None and not by_image.pinned:
             found.append(by_image)

@@ -17,11 +17,12 @@ from msgspec.structs import replace
 from kube_gaplint.facts.launchers import CONTAINER_RUNNERS, ISOLATED_RUNNERS, LAUNCHERS, LauncherFacts
 from kube_gaplint.launch.launchers import python
 from kube_gaplint.launch.launchers.base import Call, Form, Layer, matches
-from kube_gaplint.launch.shared import Budget, Files, no_files
+from kube_gaplint.launch.shared import Budget
 from kube_gaplint.model.command import Command, Word
 from kube_gaplint.model.environment import Environment
 from kube_gaplint.model.setting import Origin, Set, Setting, Unknown
 from kube_gaplint.model.training import Launcher, Release
+from kube_gaplint.text.source import Files, no_files
 
 MAX_LAYERS = 12
 """More layers than any real command has; beyond it the rest is taken as it stands."""

@@ -10,12 +10,12 @@ from msgspec import Struct, field
 
 from kube_gaplint.facts.launchers import LauncherFacts
 from kube_gaplint.launch.options import OptionSpec, make_spec
-from kube_gaplint.launch.shared import Files, no_files
 from kube_gaplint.lazy_re import globs
 from kube_gaplint.model.command import Command, Word
 from kube_gaplint.model.environment import Environment
 from kube_gaplint.model.setting import Absent, Origin, Set, Setting, Unknown, first_set
 from kube_gaplint.model.training import Launcher, Options, Release
+from kube_gaplint.text.source import Files, no_files
 
 T = TypeVar("T")
 
