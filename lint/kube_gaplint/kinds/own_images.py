@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from kube_gaplint import lazy_re
 from kube_gaplint.bundle.recipes import Recipe
 from kube_gaplint.kinds.context import Context
+from kube_gaplint.launch.shared import module_files
 from kube_gaplint.model.command import Word
 from kube_gaplint.model.setting import Set, Setting, Unknown
 from kube_gaplint.text.source import PlacedText
@@ -95,5 +96,4 @@ def _started(words: Sequence[Word]) -> Iterator[str]:
     for found in [*_FILE.finditer(text)][:_MOST_FILES]:
         yield found[0]
     for found in [*_MODULE.finditer(text)][:_MOST_FILES]:
-        path = found[1].replace(".", "/")
-        yield from (f"{path}.py", f"{path}/__main__.py", f"src/{path}.py")
+        yield from module_files(found[1])

@@ -13,7 +13,9 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from kube_gaplint import lazy_re
+from kube_gaplint.facts.frameworks import KNOWN_PACKAGES
 from kube_gaplint.launch.launchers import Peeled
+from kube_gaplint.launch.shared import module_files
 from kube_gaplint.model.setting import Set
 from kube_gaplint.text.source import Files, PlacedText
 
@@ -102,8 +104,8 @@ class OwnModules:
             if found:
                 return
         if top:
-            self._strangers.add(top if _is_package(top) else module)
-        if not self.open_because and not (top and self.beside_all) and not _is_package(top):
+            self._strangers.add(top if top in KNOWN_PACKAGES else module)
+        if not self.open_because and not (top and self.beside_all) and top not in KNOWN_PACKAGES:
             self.open_because = f"it imports {module}, which is not visible"
 
 
@@ -113,8 +115,7 @@ def _start(peeled: Peeled, files: Files) -> tuple[str, PlacedText | None]:
     if peeled.form == "script":
         return _script(peeled, files)
     if peeled.form == "module":
-        base = peeled.program.replace(".", "/")
-        for path in (f"{base}.py", f"src/{base}.py", f"{base}/__main__.py", f"src/{base}/__main__.py"):
+        for path in module_files(peeled.program):
             text = files(path)
             if text is not None:
                 return path, text
@@ -131,12 +132,6 @@ def _script(peeled: Peeled, files: Files) -> tuple[str, PlacedText | None]:
         if text is not None:
             return path, text
     return "", None
-
-
-def _is_package(top: str) -> bool:
-    from kube_gaplint.facts.frameworks import KNOWN_PACKAGES
-
-    return top in KNOWN_PACKAGES or top == "__future__"
 
 
 @lru_cache(maxsize=512)  # the programs of a repository import the same modules

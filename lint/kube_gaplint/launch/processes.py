@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import posixpath
 from collections.abc import Callable
 
 from msgspec import Struct, field
@@ -18,7 +17,7 @@ from kube_gaplint.launch.launchers import Peeled, is_launcher, peel_all
 from kube_gaplint.launch.launchers.base import matches
 from kube_gaplint.launch.lookup import ScriptFacts
 from kube_gaplint.launch.options import parse_options
-from kube_gaplint.launch.shared import Budget
+from kube_gaplint.launch.shared import Budget, in_directory, module_files
 from kube_gaplint.launch.versions import releases
 from kube_gaplint.model.command import Command, EndStatus, LostStatus, ShellInFront
 from kube_gaplint.model.environment import Environment
@@ -214,16 +213,7 @@ class _Reader:
 
     def _relative(self, command: Command) -> Files:
         """Files by paths that are relative to the command's working directory as well."""
-        directory = command.directory
-
-        def look_up(path: str) -> PlacedText | None:
-            folder = directory.value if isinstance(directory, Set) else None
-            if isinstance(directory, Unknown):
-                folder = directory.path
-            found = self.files(posixpath.join(folder, path)) if folder and not path.startswith("/") else None
-            return found if found is not None else self.files(path)
-
-        return look_up
+        return lambda path: in_directory(self.files, path, command.directory)
 
     # -- its process
 
@@ -402,13 +392,7 @@ class _Reader:
 
 def _module_text(name: str, files: Files) -> PlacedText | None:
     """The text of a module by its dotted name, in the working directory or in a `src` folder there."""
-    path = name.replace(".", "/")
-    for folder in ("", "src/"):
-        for file in (f"{path}.py", f"{path}/__main__.py"):
-            found = files(folder + file)
-            if found is not None:
-                return found
-    return None
+    return next((found for path in module_files(name) if (found := files(path)) is not None), None)
 
 
 def _is_no_training(peeled: Peeled) -> bool:

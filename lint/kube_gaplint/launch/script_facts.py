@@ -81,7 +81,7 @@ def _stranger(imports: Iterable[str]) -> str:
         top = name.split(".", 1)[0]
         if not top:
             return name  # a relative import
-        if top not in sys.stdlib_module_names and top not in KNOWN_PACKAGES and top != "__future__":
+        if top not in sys.stdlib_module_names and top not in KNOWN_PACKAGES:
             return top
     return ""
 

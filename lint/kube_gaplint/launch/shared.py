@@ -27,6 +27,12 @@ def in_directory(files: Files, path: str, directory: Setting[str] | None) -> Pla
     return files(path)
 
 
+def module_files(name: str) -> tuple[str, ...]:
+    """Where `python -m` finds a module by its dotted name: in the working directory, or in a `src` folder there."""
+    path = name.replace(".", "/")
+    return f"{path}.py", f"{path}/__main__.py", f"src/{path}.py", f"src/{path}/__main__.py"
+
+
 class Budget(Struct, eq=False):
     """What one reading may still do; all scripts that it comes to share it, so that no script can blow it up."""
 
