@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -14,7 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from kube_gaplint import lazy_re, progress, registry
+from kube_gaplint import collector, lazy_re, progress, registry
 from kube_gaplint.facts.candidates import SUPPRESSION_WORD
 from kube_gaplint.findings import Change, FileError, Finding, Fix, Gap, Related, Report, Severity, Summary
 from kube_gaplint.meta import META_RULES
@@ -204,7 +203,7 @@ def lint(request: Request) -> Report:
 def _judge(request: Request, codes: frozenset[str]) -> tuple[Report, bool]:
     """All findings, the suppressed ones marked, and whether only a part was judged."""
     wanted = None if request.changed is None else request.changed.concerns()
-    with _no_collector():
+    with collector.kept_out():
         discovery = _find(request)
         if not discovery.judged:
             return Report([], discovery.errors, _passed_over(discovery)), wanted is not None
@@ -299,19 +298,6 @@ def _parts(loaded: Loaded, request: Request, codes: frozenset[str]) -> list[_Par
     split = shares(number, all_seen_by_first=has_pools(loaded.bundle))
     results = pool.forked(lambda at: pool.packed(_part(loaded, request, codes, split[at]), sources), number)
     return None if results is None else [pool.unpacked(data, sources) for data in results]
-
-
-@contextmanager
-def _no_collector() -> Iterator[None]:
-    """Keep the cyclic collector out: a run only builds up, and searching its objects again and again costs a third."""
-    if not gc.isenabled():
-        yield
-        return
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.enable()
 
 
 def selected_codes(request: Request) -> frozenset[str]:

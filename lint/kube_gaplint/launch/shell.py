@@ -16,10 +16,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from kube_gaplint import collector
 from kube_gaplint.launch.shared import Budget
 from kube_gaplint.launch.shell_calls import Invocation, shebang
 from kube_gaplint.launch.shell_emit import read
-from kube_gaplint.launch.shell_process import login_environment, uninterrupted
+from kube_gaplint.launch.shell_process import login_environment
 from kube_gaplint.model.command import Script, Word
 from kube_gaplint.model.environment import Environment
 from kube_gaplint.model.setting import Setting
@@ -57,7 +58,7 @@ def read_script(
         shell, found = shebang(text.text)
         switched = {**found, **switched}
     call = Invocation(shell, "file", None, zero, arguments, switched)
-    with uninterrupted():
+    with collector.kept_out():  # the budget bounds how many objects there are
         script = read(
             text,
             environment,

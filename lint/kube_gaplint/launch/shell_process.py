@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final, Literal, TypeAlias
@@ -56,19 +55,6 @@ def commands_of(last: Last) -> list[Command]:
                 seen.add(id(part))
                 stack.append(part)
     return list(found.values())
-
-
-@contextmanager
-def uninterrupted() -> Iterator[None]:
-    """No garbage collection meanwhile: a script makes many small objects that all live on, and to look through them
-    again and again while they are made takes half of the time. The budget bounds how many there are."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
 
 
 def combined(outer: Certainty, inner: Certainty) -> Certainty:

@@ -10,7 +10,7 @@ from typing import Final
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from kube_gaplint import lazy_re
+from kube_gaplint import collector, lazy_re
 from kube_gaplint.launch.shared import Budget, in_directory
 from kube_gaplint.launch.shell_calls import Invocation, base_name, direct_script, invocation, peel_wrappers
 from kube_gaplint.model.command import Command, Script, Word
@@ -151,9 +151,8 @@ def _read(
     text: PlacedText, call: Invocation, command: Command, files: Files, parent: Script | None, budget: Budget
 ) -> Started:
     from kube_gaplint.launch.shell_emit import read
-    from kube_gaplint.launch.shell_process import uninterrupted
 
-    with uninterrupted():
+    with collector.kept_out():  # the budget bounds how many objects there are
         script = read(
             text,
             command.environment,

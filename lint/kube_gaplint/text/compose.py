@@ -10,7 +10,6 @@ document whatever it contains.
 
 from __future__ import annotations
 
-import gc
 import re
 from collections.abc import Callable, Iterator
 from typing import Any, Literal, TypeAlias, cast
@@ -30,7 +29,7 @@ from ruamel.yaml.events import (
     StreamStartEvent,
 )
 
-from kube_gaplint import lazy_re
+from kube_gaplint import collector, lazy_re
 from kube_gaplint.text.limits import BROKEN, DEPTH, EXPANSION, NODES
 from kube_gaplint.text.nodes import Document, Entry, Item, Mapping, Node, Scalar, ScalarStyle, Sequence
 from kube_gaplint.text.resolve import NUMBER_STARTS, WORDS, resolve_plain, resolve_tagged
@@ -117,14 +116,8 @@ def compose(source: Source, limits: Limits = DEFAULT_LIMITS) -> Composed:
     Never raises for anything in the text: what cannot be read is in `problems`, and the documents before and after a
     broken one are kept. Problems come in the order of the text, apart from those of one document.
     """
-    if not gc.isenabled():
+    with collector.kept_out():  # nodes hold no cycles
         return _compose(source, limits)
-    # Nodes hold no cycles; collecting while they pile up costs a third of the time.
-    gc.disable()
-    try:
-        return _compose(source, limits)
-    finally:
-        gc.enable()
 
 
 def _compose(source: Source, limits: Limits) -> Composed:
