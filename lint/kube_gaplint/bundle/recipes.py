@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TypeAlias
 
 from msgspec import Struct, field
@@ -55,34 +55,20 @@ class RecipeBook(Struct):
 
     def near(self, image: str, file: FileId) -> Recipe | None:
         """The recipe of an image that a manifest in `file` names; None where none is surely it."""
-        if not file.path:
-            return None
-        wanted = words_of_image(image)
-        folder = file.folder
-        for _ in range(_LEVELS):
-            if not within(folder, file.root):
-                return None
+        for folder in _folders_around(file):
             found = self._listing(folder)
             if found:
-                path = _chosen(found, wanted, alone=is_own(image))
+                path = _chosen(found, words_of_image(image), alone=is_own(image))
                 return None if path is None else self._recipe(path, file)
-            parent = os.path.dirname(folder)
-            if parent == folder:
-                return None
-            folder = parent
         return None
 
     def around(self, file: FileId) -> list[Recipe]:
         """The Dockerfiles in the nearest folder around a file that has any, or has a folder for them."""
-        folder = file.folder
-        for _ in range(_LEVELS):
-            if not file.path or not within(folder, file.root):
-                break
+        for folder in _folders_around(file):
             found = [*self._listing(folder), *self._below(folder)]
             if found:
                 recipes = (self._recipe(path, file) for path, _ in found[:_MOST_CANDIDATES])
                 return [recipe for recipe in recipes if recipe is not None]
-            folder = os.path.dirname(folder)
         return []
 
     def _below(self, folder: str) -> list[tuple[str, frozenset[str]]]:
@@ -109,6 +95,16 @@ class RecipeBook(Struct):
             source = None if data is None or len(data) > _LARGEST else self.source_of(file, data)
             self._recipes[file.path] = None if source is None else Recipe(WholeText(source), self.files_near(file))
         return self._recipes[file.path]
+
+
+def _folders_around(file: FileId) -> Iterator[str]:
+    """The folders that are searched, from the file's own outwards; none for what is no file."""
+    folder, inner = file.folder if file.path else "", ""
+    for _ in range(_LEVELS):
+        if folder == inner or not within(folder, file.root):
+            return
+        yield folder
+        folder, inner = os.path.dirname(folder), folder
 
 
 def is_own(image: str) -> bool:

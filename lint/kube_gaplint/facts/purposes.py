@@ -421,6 +421,8 @@ SERVING_KINDS = frozenset({
     ("machinelearning.seldon.io", "SeldonDeployment"), ("nvidia.com", "DynamoGraphDeployment"),
 })  # fmt: skip
 
+SERVER_KINDS = frozenset({"Deployment", "StatefulSet", "ReplicaSet"})
+"""Kinds whose pods are mostly servers of their own, each of use without the others."""
 INTERACTIVE_KINDS = frozenset({("run.ai", "InteractiveWorkload"), ("kubeflow.org", "Notebook")})
 
 # Modules of `python -m` that are tools, whatever runs them.

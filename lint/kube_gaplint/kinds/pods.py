@@ -212,7 +212,7 @@ class _ContainerReader(Struct):
             environment=environment,
             command=_texts(command, words[0]),
             args=_texts(args, words[1]),
-            accelerators=_accelerators(part, self.claims) or (() if init else self._share(name, first)),
+            accelerators=accelerators or (() if init else self._share(name, first)),
             requests=requests,
             limits=limits,
             mounts=mounts,

@@ -77,7 +77,7 @@ def classify(workload: Workload) -> Classified:
     if kind in purposes.TRAINING_KINDS:
         return Classified("training", f"{workload.subject.kind} with accelerators")
     named = _by_name(workload)
-    if named is not None and workload.subject.kind not in ("Deployment", "StatefulSet", "ReplicaSet"):
+    if named is not None and workload.subject.kind not in purposes.SERVER_KINDS:
         return Classified(named.meaning, named.reason)
     if best is not None:
         return Classified("training", best.reason)

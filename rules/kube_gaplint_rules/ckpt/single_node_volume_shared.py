@@ -2,14 +2,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kube_gaplint.facts.purposes import SERVER_KINDS
 from kube_gaplint.findings import Fix, Gap, Related, Severity
 from kube_gaplint.model.setting import Set
 from kube_gaplint.model.workload import Role, Volume, Workload
 from kube_gaplint.rule import Context, rule
 
 ONE_NODE = frozenset({"ReadWriteOnce", "ReadWriteOncePod"})
-SERVERS = frozenset({"Deployment", "StatefulSet", "ReplicaSet"})
-"""Kinds whose pods are mostly servers of their own: the first one serves while the others wait."""
 HOSTNAME = "kubernetes.io/hostname"
 
 
@@ -95,8 +94,8 @@ def check(workload: Workload, _context: Context) -> Iterator[Gap]:
     """
     if workload.purpose not in {"training", "unknown"} or workload.alone:
         return
-    if workload.purpose == "unknown" and workload.subject.kind in SERVERS:
-        return
+    if workload.purpose == "unknown" and workload.subject.kind in SERVER_KINDS:
+        return  # the first pod serves while the others wait
     users: dict[str, list[tuple[Role, Volume]]] = {}
     for role in workload.roles:
         for volume in role.pod.volumes:

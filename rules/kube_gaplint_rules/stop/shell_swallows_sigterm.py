@@ -129,8 +129,9 @@ def _at_stake(process: TrainingProcess) -> tuple[Severity, str, tuple[Related, .
             f"its save never starts: {after} later SIGKILL takes all since the last periodic save of {size(workload)}"
         )
         return Severity.WARNING, lost, (Related(saves, "it saves when it is told to stop"),)
+    little = Severity.INFO, f"it stops by SIGKILL alone, {after} later", ()
     if ignores_signals(process):
-        return Severity.INFO, f"it stops by SIGKILL alone, {after} later", ()
+        return little
     placed = spot(process.role.pod)
     if placed is not None:
         notice = (Related(placed, "these nodes are taken away with short notice"),)
@@ -148,7 +149,7 @@ def _at_stake(process: TrainingProcess) -> tuple[Severity, str, tuple[Related, .
     )
     if may_save and large(workload):
         return Severity.WARNING, f"a save on SIGTERM cannot happen: {after} later SIGKILL ends {size(workload)}", ()
-    return Severity.INFO, f"it stops by SIGKILL alone, {after} later", ()
+    return little
 
 
 def _fix(held: ShellInFront) -> Fix:
