@@ -7,7 +7,6 @@ declares and makes a `Finding` of it. Fixes are data here; `fix.py` turns them i
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterable
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from msgspec import Struct, field
@@ -307,8 +306,3 @@ class Report(Struct):
 
     def count(self, severity: Severity) -> int:
         return sum(f.severity is severity and f.suppressed is None for f in self.findings)
-
-
-def first_origin(origins: Iterable[Origin | None], default: Origin) -> Origin:
-    """The first origin that is there."""
-    return next((origin for origin in origins if origin is not None), default)

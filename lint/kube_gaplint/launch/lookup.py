@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
-from typing import TypeVar
 
 from msgspec import Struct, field
 
 from kube_gaplint import lazy_re
 from kube_gaplint.launch.config_files import Config
 from kube_gaplint.model.environment import Environment
-from kube_gaplint.model.setting import Absent, Origin, Set, Setting, Unknown
+from kube_gaplint.model.setting import Absent, Origin, Setting, Unknown
 from kube_gaplint.model.training import Options
-
-T = TypeVar("T")
 
 _CALL = lazy_re.needing(("(",), r"([\w.]+)\((\w+)\)\Z")
 
@@ -145,8 +142,3 @@ class Lookup(Struct, frozen=True):
         """Whether an option is given as a flag without a value."""
         found = self.options.find(key)
         return found is not None and found.bare
-
-
-def known_values(settings: Iterable[Setting[T]]) -> Iterator[T]:
-    """The values of those that are set."""
-    return (setting.value for setting in settings if isinstance(setting, Set))

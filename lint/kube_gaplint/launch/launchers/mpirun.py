@@ -34,23 +34,6 @@ def read(call: Call) -> Layer:
     return Layer(launcher, parsed.rest, call.environment.over(exports), "command")
 
 
-def process_count(options: Options) -> Setting[int]:
-    """`-np`: all processes of the run."""
-    return whole_number(options.get(*_COUNT))
-
-
-def leaves_this_host(options: Options) -> bool | None:
-    """Whether the processes run on other hosts, where only exported variables arrive; None where it is not visible."""
-    for name in ("hostfile", "machinefile", "default-hostfile", "f", "host", "hosts", "H"):
-        found = options.find(name)
-        if found is not None:
-            if isinstance(found.value, Set):
-                hosts = {entry.split(":")[0].strip() for entry in found.value.value.split(",")}
-                return not hosts <= {"localhost", "127.0.0.1"}
-            return None
-    return None if options.open_because else False
-
-
 def _exports(options: Options, call: Call) -> dict[str, Setting[str]]:
     out: dict[str, Setting[str]] = {}
     for occurrence in options.occurrences:
