@@ -36,6 +36,7 @@ from kube_gaplint.launch.launchers import Peeled
 from kube_gaplint.launch.launchers.base import matches
 from kube_gaplint.launch.lookup import Lookup, ScriptFacts
 from kube_gaplint.launch.options import NO_SPEC, parse_options
+from kube_gaplint.launch.shared import path_of
 from kube_gaplint.model.environment import Environment, Layered, differing
 from kube_gaplint.model.program_text import ProgramText
 from kube_gaplint.model.setting import Absent, Origin, Set, Setting, Unknown, mapped
@@ -341,19 +342,14 @@ def _named_config(options: Options, source: ConfigSource, files: Files) -> Confi
     from kube_gaplint.launch.hydra import named_config
 
     folder = options.find("config-path")
-    path = "" if folder is None else _path(folder.value)
+    path = "" if folder is None else path_of(folder.value)
     if path is None:
         return None
     return named_config(path, named.value.value, Origin(named.word.place), files, source.standard)
 
 
-def _path(setting: Setting[str]) -> str | None:
-    """The path that a value is, as far as files can be looked up by it."""
-    return setting.value if isinstance(setting, Set) else setting.path if isinstance(setting, Unknown) else None
-
-
 def _config(setting: Setting[str], origin: Origin, source: ConfigSource, files: Files) -> Config:
-    path = _path(setting)
+    path = path_of(setting)
     if path is None:
         return Config("", origin, open_because="the configuration file is not known")
     if posixpath.basename(path) in source.standard:

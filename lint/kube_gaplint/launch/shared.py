@@ -15,11 +15,14 @@ HOLE: Final = "\ue000"
 """Stands for an unknown part where a text with unknown parts is read as a script (a private-use character)."""
 
 
+def path_of(setting: Setting[str] | None) -> str | None:
+    """The path that a value is, as far as files can be looked up by it: below a folder that only the run tells, too."""
+    return setting.value if isinstance(setting, Set) else setting.path if isinstance(setting, Unknown) else None
+
+
 def in_directory(files: Files, path: str, directory: Setting[str] | None) -> PlacedText | None:
     """The text of a file by a path that may be relative to a working directory."""
-    folder = directory.value if isinstance(directory, Set) else None
-    if isinstance(directory, Unknown):
-        folder = directory.path
+    folder = path_of(directory)
     if folder and not path.startswith("/"):
         found = files(posixpath.normpath(posixpath.join(folder, path)))
         if found is not None:
