@@ -1,5 +1,6 @@
 """The entry point. `--version` is answered here, before anything else is imported."""
 
+import atexit
 import gc
 import sys
 
@@ -25,6 +26,7 @@ def main() -> int:
             return 2
         return 0
     gc.disable()  # a run only builds up; what judges again and again switches the search for cycles on
+    atexit.register(gc.freeze)  # the interpreter's last search for cycles would visit every node of every file
     try:
         from kube_gaplint.cli.names import is_check
 
@@ -39,8 +41,6 @@ def main() -> int:
         from kube_gaplint.cli.app import not_written
 
         return not_written(problem)
-    finally:
-        gc.freeze()  # the interpreter's last search for cycles would visit every node of every file
 
 
 def _run(arguments: list[str]) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import io
 import os
 import sys
@@ -54,6 +55,7 @@ class Runner:
                 code = main()
             finally:
                 os.chdir(before)
+                gc.enable()  # a process of its own would end here
         return Said(code, out.buffer.getvalue(), errors.buffer.getvalue())  # type: ignore[attr-defined]
 
     def fresh(self, *arguments: str) -> Said:
