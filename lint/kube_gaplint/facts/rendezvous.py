@@ -27,6 +27,7 @@ READ: Mapping[str, frozenset[str]] = {
 INSTEAD = {
     ("c10d", "timeout"): "join_timeout",
     ("etcd-v2", "timeout"): "join_timeout",
+    ("etcd", "join_timeout"): "timeout",
     ("static", "join_timeout"): "timeout",
 }
 """By backend and ignored key: the key that does there what is meant."""
@@ -41,5 +42,9 @@ def ignored_keys(backend: str, conf: str) -> list[str]:
     if own is None:
         return []
     known = frozenset().union(*READ.values())
-    keys = [pair.partition("=")[0].strip() for pair in conf.split(",") if "=" in pair]
-    return [key for key in keys if key in known and key not in own]
+    return [key for key in keys_of(conf) if key in known and key not in own]
+
+
+def keys_of(conf: str) -> list[str]:
+    """The keys that a configuration gives, in its order."""
+    return [pair.partition("=")[0].strip() for pair in conf.split(",") if "=" in pair]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from kube_gaplint.model.budget import failure_layers, loses_nodes, several_pods
+from kube_gaplint.model.budget import failure_layers, several_pods
 from kube_gaplint.model.rendezvous import agent_of, meeting, restarts_processes
 from kube_gaplint.model.setting import Set
 from kube_gaplint.model.training import TrainingProcess
@@ -34,7 +34,7 @@ def lone_restart(workload: Workload) -> LoneRestart | None:
     if not several_pods(workload) or not isinstance(workload.elastic, Set) or workload.elastic.value:
         return None
     layer = _restarts_pods(workload)
-    if layer is None or loses_nodes(workload):
+    if layer is None:
         return None
     stuck = [process for process in workload.processes if _cannot_rejoin(process)]
     return LoneRestart(layer, stuck[0]) if stuck and len(stuck) == len(workload.processes) else None
@@ -61,8 +61,13 @@ def _restarts_pods(workload: Workload) -> RestartLayer | None:
 def _cannot_rejoin(process: TrainingProcess) -> bool:
     """A rank of it that is started again alone surely waits in vain.
 
-    A static rendezvous with restarts of its own is a gap of its own (RETRY018).
+    A static rendezvous with restarts of its own is a gap of its own (RETRY018). Where a script turns its failure into
+    success (RETRY004), it is not started again at all.
     """
+    if process.status_lost is not None:
+        policy = process.role.pod.restart_policy
+        if not isinstance(policy, Set) or policy.value != "Always":
+            return False
     if not process.program or process.recovers_in_process or restarts_processes(process) is not False:
         return False
     how = meeting(process)

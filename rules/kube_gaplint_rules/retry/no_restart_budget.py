@@ -12,6 +12,7 @@ from kube_gaplint.model.budget import (
     proposed_budget,
     time_between_failures,
 )
+from kube_gaplint.model.lone_restart import lone_restart
 from kube_gaplint.model.placement import any_spot
 from kube_gaplint.model.rendezvous import meeting
 from kube_gaplint.model.retry import FAILS_THE_SET, disruptions_are_ignored, pod_failure_policy, restart_policies
@@ -58,7 +59,8 @@ def check(workload: Workload, context: Context) -> Iterator[Gap]:
     `backoffLimit: 0`; a Kubeflow job whose effective `restartPolicy` is Never (the default of TFJob, XGBoostJob, JAXJob
     and MPIJob v1); a JobSet whose FailJobSet rule matches first; a Volcano Job that does not restart on PodFailed; and
     so on. Error on spot or preemptible nodes. For a RayJob without `backoffLimit` it is info where the program may have
-    retries of its own.
+    retries of its own. Pods of a Volcano Job that the kubelet restarts one by one and that cannot meet again are
+    RETRY003's.
 
     ## Why it hurts
     Llama 3 405B was interrupted 466 times in 54 days, mostly by hardware, and only three of these needed a person,
@@ -180,7 +182,7 @@ def _zero(workload: Workload, layer: RestartLayer) -> tuple[Severity, str] | Non
         return Severity.WARNING, f"{_reason(workload, layer)}: the first pod that fails ends the {kind}"
     if layer.owner == "RayJob":
         return _of_ray(workload, layer)
-    if loses_nodes(workload):
+    if loses_nodes(workload) and lone_restart(workload) is None:
         return (
             Severity.WARNING,
             "no policy restarts the whole job when a pod fails or is lost: its ranks come back one by one, if at all",

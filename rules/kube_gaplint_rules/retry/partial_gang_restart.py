@@ -27,7 +27,8 @@ def check(workload: Workload, _context: Context) -> Iterator[Gap]:
     Several pods with a static rendezvous (torchrun without `--rdzv-backend`, `MASTER_ADDR`, a PyTorchJob without
     elasticPolicy), or with c10d and no `--max-restarts`, where the controller restarts single pods: `restartPolicy:
     OnFailure` or `Always`, a Job's `backoffLimit`, Volcano's RestartTask or RestartPod, a LeaderWorkerSet with
-    restartPolicy None, and nothing restarts all of them together.
+    restartPolicy None, and nothing restarts all of them together. Quiet where a script turns the failure into success:
+    such a pod is not started again, which is RETRY004.
 
     ## Why it hurts
     A user with 1,000 GPUs reported that no OnFailure restart of a PyTorchJob ever worked beyond 100 pods: each worker
@@ -99,7 +100,7 @@ def check(workload: Workload, _context: Context) -> Iterator[Gap]:
         _cost(workload, process),
         detail=f"{layer.owner} restarts each {layer.scope}",
         related=(Related(process.origin if agent is None else agent.origin, f"here {why}"),),
-        fix=Fix("restart all pods together (JobSet, Volcano's RestartJob), or use c10d with max-restarts above 0"),
+        fix=Fix(f"restart all pods together ({_together(layer)}), or use c10d with max-restarts above 0"),
     )
 
 
@@ -115,8 +116,17 @@ def _how(layer: RestartLayer) -> str:
         budget = layer.budget.value if isinstance(layer.budget, Set) else 0
         return f"the Job restarts pods one by one (backoffLimit {budget})"
     note = layer.note.removesuffix(": each pod by itself")
-    what = "single tasks" if layer.scope == "role" else "pods one by one"
+    if layer.owner == "kubelet":
+        note = note.partition(":")[0]
+    what = {"role": "single tasks", "container": "containers one by one"}.get(layer.scope, "pods one by one")
     return f"{layer.owner_shown} restarts {what}" + (f" ({note})" if note else "")
+
+
+def _together(layer: RestartLayer) -> str:
+    """No policy of Volcano's hears of a container that the kubelet restarts in its pod."""
+    if layer.owner == "kubelet":
+        return "restartPolicy Never, and Volcano's RestartJob on PodFailed and PodEvicted"
+    return "JobSet, Volcano's RestartJob"
 
 
 def _cost(workload: Workload, process: TrainingProcess) -> str:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from kube_gaplint import lazy_re
-from kube_gaplint.facts.rendezvous import INSTEAD, OUTSIDE_STORES, ignored_keys
+from kube_gaplint.facts.rendezvous import INSTEAD, OUTSIDE_STORES, ignored_keys, keys_of
 from kube_gaplint.findings import Fix, Gap, Related, ReplaceValue, Severity
 from kube_gaplint.model.rendezvous import agent_of, is_foreign, spans_nodes
 from kube_gaplint.model.scale import size
@@ -31,7 +31,8 @@ def check(process: TrainingProcess, _context: Context) -> Iterator[Gap]:
     On several nodes: `--max-restarts` above 0 (or `PET_MAX_RESTARTS`, accelerate's `--max_restarts`) with the static
     rendezvous, which is the default without `--rdzv-backend`; keys of `--rdzv-conf` that the chosen backend does not
     read (`timeout` with c10d); and `--rdzv-id` left at `none` on a store that other jobs use as well. An elasticPolicy
-    of a PyTorchJob chooses c10d by itself.
+    of a PyTorchJob chooses c10d by itself. A key that is there for other backends (`join_timeout=600,timeout=600`) is
+    left alone: the backend reads the one that it knows.
 
     ## Why it hurts
     The static rendezvous fixes the world once and never reports waiting nodes. When node A's agent starts its workers
@@ -130,6 +131,8 @@ def _ignored(process: TrainingProcess, agent: Launcher, backend: Set[str]) -> It
         return
     for key in ignored_keys(backend.value, conf.value):
         instead = INSTEAD.get((backend.value, key), "")
+        if instead in keys_of(conf.value):
+            continue  # what is meant is said twice, for this backend and for others
         yield Gap(
             conf.origin,
             f"--rdzv-conf sets {key}, which the {backend.value} rendezvous does not read"

@@ -30,9 +30,10 @@ def check(workload: Workload, _context: Context) -> Iterator[Gap]:
 
     ## What it flags
     A container with GPUs that runs nothing but `sleep infinity`, `tail -f /dev/null` or a loop of naps. Workers of an
-    MPIJob and whatever runs an ssh server wait for their launcher; a terminal (`tty`), and names, images and labels
-    that speak of notebooks, development, debugging, tests, autoscaling or inference say that somebody needs it. Both
-    are left alone, as are allocations that a batch script holds and loops that also run a check (`nvidia-smi`).
+    MPIJob and whatever runs an ssh server wait for their launcher; a terminal (`tty`), and names, images, labels and
+    names of files (`shell.yaml`) that speak of notebooks, development, debugging, tests, autoscaling or inference say
+    that somebody needs it. Both are left alone, as are allocations that a batch script holds and loops that also run a
+    check (`nvidia-smi`).
 
     ## Why it hurts
     The GPUs count as used, so that other jobs queue and autoscalers keep the nodes. OpenPAI's users asked for a
@@ -73,7 +74,7 @@ def check(workload: Workload, _context: Context) -> Iterator[Gap]:
     ```
 
     ## When to keep it
-    While somebody works in the container; say so in its name or a label (dev, debug, notebook).
+    While somebody works in the container; say so in its name, a label or the file's name (dev, debug, notebook).
 
     ## Fix safety
     There is no automatic fix.
@@ -107,11 +108,11 @@ def check(workload: Workload, _context: Context) -> Iterator[Gap]:
 
 
 def _on_purpose(workload: Workload, role: Role, container: Container) -> bool:
-    """A terminal, its names, its image or its labels say that somebody is to work in it."""
+    """A terminal, its names, its image, its labels or its file's name say that somebody is to work in it."""
     tty = container.fields.get("tty")
     if isinstance(tty, Set) and tty.value == "true":
         return True
-    texts = [workload.subject.name, role.name, container.name]
+    texts = [workload.subject.name, role.name, container.name, workload.origin.place.source.path.rpartition("/")[2]]
     if isinstance(container.image, Set):
         texts.append(container.image.value)
     for table in (workload.labels, role.pod.labels):
