@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from model_samples import process
 
+from kube_gaplint.facts.datasets import most_samples
 from kube_gaplint.model.pace import Pace, trains_on_a_toy
 from kube_gaplint.model.profile import Profile
 from kube_gaplint.model.training import Quantity, Unit
@@ -66,6 +67,45 @@ def test_epochs_over_a_cut_training_set_are_steps() -> None:
     pace = Pace(Quantity(3, "epochs"), samples_per_step=8, step_seconds=None, cut_to=4_000)
     assert pace.total_steps == 1_500
     assert Pace(Quantity(3, "steps"), 8, None, cut_to=4_000).total_steps == 3
+
+
+@pytest.mark.parametrize("cut_to", [0, -1])
+def test_no_cut_is_no_number_of_samples(cut_to: float) -> None:
+    assert Pace(Quantity(3, "epochs"), samples_per_step=8, step_seconds=None, cut_to=cut_to).total_steps is None
+
+
+def test_the_size_of_the_set_bounds_the_steps_and_gives_none() -> None:
+    pace = Pace(Quantity(10, "epochs"), samples_per_step=100, step_seconds=None, most_samples=2_000)
+    assert (pace.most_steps, pace.total_steps, pace.smoke) == (200, None, True)
+    assert not Pace(Quantity(11, "epochs"), 100, None, most_samples=2_000).smoke
+    assert Pace(Quantity(10, "epochs"), None, None, most_samples=2_000).most_steps is None
+    assert Pace(Quantity(300, "steps"), 100, None, most_samples=2_000).most_steps == 300
+
+
+@pytest.mark.parametrize(
+    ("name", "samples"),
+    [
+        ("/data/gsm8k/train.parquet", 7_473), ("gsm8k.parquet", 7_473), ("/data/gsm8k_multiturn/train.parquet", 7_473),
+        ("openai/gsm8k:main", 7_473), ("/data/geo3k/train.parquet", 2_101), ("/data/gsm8k_aug/train.parquet", None),
+        ("/data/gsm8k/all.parquet", None), ("/gsm8k/a/train.parquet", None), ("/gsm8k_geo3k/train.parquet", None),
+        ("[/gsm8k/train.parquet, /math/train.parquet]", None), ("/train.parquet", None), ("", None),
+    ],
+)  # fmt: skip
+def test_samples_of_known_sets(name: str, samples: int | None) -> None:
+    assert most_samples(name) == samples
+
+
+@pytest.mark.parametrize(
+    ("files", "samples"),
+    [
+        ("/d/gsm8k/train.parquet", 7_473), ("$HOME/d/gsm8k/train.parquet", 7_473), ("/d/gsm8k/$FILE", None),
+        ("/d/c4/train.parquet", None),
+    ],
+)  # fmt: skip
+def test_the_set_is_known_by_the_end_of_its_path(files: str, samples: float | None, tmp_path: Path) -> None:
+    script = f"python -m verl.trainer.main_ppo data.train_files={files} trainer.total_epochs=2"
+    found = Pace.of(process(tmp_path, command=f"[bash, -c, '{script}']"), Profile())
+    assert found.most_samples == samples
 
 
 @pytest.mark.parametrize(

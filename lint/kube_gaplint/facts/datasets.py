@@ -1,15 +1,46 @@
-"""Data sets so small that a program named after one trains for minutes.
+"""Well-known data sets: how many samples they have, and which are so small that a run over one lasts minutes.
 
 Sources: torchvision's documentation gives MNIST and FashionMNIST 60,000 training images of 28 × 28 pixels, CIFAR10 and
-CIFAR100 50,000 of 32 × 32. One GPU takes thousands of them a second.
+CIFAR100 50,000 of 32 × 32. One GPU takes thousands of them a second. GSM8K: 7,473 training problems (its card on the
+Hub, docs/examples/gsm8k_example.rst of verl). Geometry3K: 2,101 (Lu et al., Inter-GPS, table 1). SAMSum: 14,732
+dialogues (Gliwa et al., table 1).
 """
 
 from __future__ import annotations
+
+from kube_gaplint import lazy_re
 
 # Part of a name, and the epochs up to which a run surely lasts less than an hour on one GPU.
 TOYS = {"mnist": 50, "cifar": 10}
 """A run of unknown length over the first kind is short as well: its examples train for 1 to 20 epochs."""
 SHORT_BY_NAME = frozenset({"mnist"})
+
+
+TRAINING_SAMPLES = {"gsm8k": 7_473, "geometry3k": 2_101, "geo3k": 2_101, "samsum": 14_732}
+"""Samples of the training split, by the name of the set."""
+_SAME = frozenset({
+    "train", "training", "data", "dataset", "main", "socratic", "openai", "hiyouga", "processed", "multiturn", "multi",
+    "turn", "w", "with", "tool", "sft", "rl", "rlhf", "verl", "parquet", "json", "jsonl",
+})  # fmt: skip
+"""Words beside that name that leave the number as it is. Others (`gsm8k_aug`) may stand for many times as many."""
+_WORDS = lazy_re.compile(r"[a-z0-9]+")
+
+
+def most_samples(name: str) -> int | None:
+    """Samples of the training set that a path or a name on the Hub speaks of (`…/gsm8k/train.parquet`, `openai/gsm8k`).
+
+    The set is named by the last part of it or by the folder of that. None where it is not known, or is one of several.
+    """
+    if "," in name:
+        return None
+    for part in reversed(name.lower().split("/")[-2:]):
+        words = {word.group() for word in _WORDS.finditer(part)}
+        named = [TRAINING_SAMPLES[word] for word in words if word in TRAINING_SAMPLES]
+        if named:
+            return named[0] if len(named) == 1 and words <= _SAME | TRAINING_SAMPLES.keys() else None
+        if not words <= _SAME:
+            return None
+    return None
 
 
 def toy(name: str) -> str:

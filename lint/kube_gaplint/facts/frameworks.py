@@ -222,6 +222,8 @@ class FrameworkFacts(Struct, frozen=True, eq=False):
     """Calls of a visible script each of which shows that it saves."""
     needs: tuple[Literal["path", "interval"], ...] = ()
     """What must be given for anything to be saved."""
+    saves_at_end: bool = False
+    """It saves what it trained when it is done, whatever those say."""
     total: tuple[Amount, ...] = ()
     total_default: Default | None = None
     retention: tuple[Amount, ...] = ()
@@ -243,6 +245,8 @@ class FrameworkFacts(Struct, frozen=True, eq=False):
     exit_by: str = ""
     """The option of the command line that makes it save and end itself after a number of `{minutes}`."""
     samples_per_step: tuple[str, ...] = ()
+    training_data: tuple[str, ...] = ()
+    """Options that name the file of training data, of which a step takes `samples_per_step` samples."""
     samples_vary: tuple[str, ...] = ()
     """Options that change the batch size during the run: samples and steps then do not compare."""
     old_releases: tuple[str, ...] = ()
@@ -851,7 +855,9 @@ FRAMEWORKS: tuple[FrameworkFacts, ...] = (
             "actor_rollout_ref.nccl_timeout, in seconds",
         ),
         samples_per_step=("data.train-batch-size",),
+        training_data=("data.train-files",),
         extra={
+            "training-samples": ("data.train-max-samples",),
             "tensor-parallel": ("actor-rollout-ref.rollout.tensor-model-parallel-size",),
             "also-ends": ("trainer.total-epochs",),
         },
@@ -859,23 +865,25 @@ FRAMEWORKS: tuple[FrameworkFacts, ...] = (
     FrameworkFacts(
         name="openrlhf",
         title="OpenRLHF",
-        source="OpenRLHF/OpenRLHF openrlhf/cli/train_sft.py, train_rm.py, train_ppo_ray.py",
+        source="OpenRLHF/OpenRLHF openrlhf/cli/train_sft.py, train_rm.py, train_ppo_ray.py; dotted names as @3c3be623",
         recognition=Recognition(
             modules=("openrlhf.*",), paths=("*openrlhf/cli/train_*.py",), options=(("max-ckpt-num", "ckpt-path"),)
         ),
         flags="load-checkpoint disable-ds-ckpt save-hf-ckpt gradient-checkpointing bf16 packing-samples adam-offload "
-        "colocate-all-models use-ds-universal-ckpt apply-chat-template flash-attn",
-        save_path=(PathOf((("ckpt-path", "./ckpt"),)),),
-        second_path=(_path("save-path"),),
-        interval=(Amount(("save-steps",), "steps"),),
+        "colocate-all-models use-ds-universal-ckpt apply-chat-template flash-attn ckpt.load-enable ckpt.save-hf "
+        "ckpt.disable-ds",
+        save_path=(PathOf((("ckpt-path", "./ckpt"),)), _path("ckpt.path")),
+        second_path=(_path("save-path"), _path("ckpt.output-dir")),
+        interval=(Amount(("save-steps", "ckpt.save-steps"), "steps"),),
         needs=("interval",),
-        total=(Amount(("max-epochs",), "epochs"),),
+        saves_at_end=True,
+        total=(Amount(("max-epochs", "train.max-epochs"), "epochs"),),
         total_default=Default(1, "epochs", "--max_epochs 1"),
-        retention=(Amount(("max-ckpt-num",), "steps"),),
+        retention=(Amount(("max-ckpt-num", "ckpt.max-num"), "steps"),),
         retention_default=3,
-        resume=Resume("switch", ("load-checkpoint",), note="--load_checkpoint is not given"),
+        resume=Resume("switch", ("load-checkpoint", "ckpt.load-enable"), note="--load_checkpoint is not given"),
         timeout=Timeout((), 3600.0, "the strategy's setup_distributed passes 60 minutes"),
-        samples_per_step=("train-batch-size",),
+        samples_per_step=("train-batch-size", "train.batch-size"),
         extra={"model": ("pretrain",), "dataset": ("dataset",)},
     ),
     FrameworkFacts(

@@ -100,6 +100,8 @@ def understand(
             keep_option=row.keep,
             exit_option=row.exit_by,
             can_leave=not row.visible or row.signal_save is not None or bool(row.exit_after),
+            data_options=row.training_data,
+            saves_at_end=row.saves_at_end,
             resume_option=row.resume_by,
         )
     settings = _Reader(look, facts, peeled, torch or Unknown("the torch release is not known")).read()

@@ -64,6 +64,16 @@ class Word(Struct, frozen=True):
         return "".join(piece if isinstance(piece, str) else "…" for piece in self.pieces)
 
     @property
+    def known_end(self) -> str:
+        """The known text after the last unknown part: all of a word that is known."""
+        out: list[str] = []
+        for piece in reversed(self.pieces):
+            if isinstance(piece, Unknown):
+                break
+            out.append(piece)
+        return "".join(reversed(out))
+
+    @property
     def located(self) -> str | None:
         """The path that the word is, also where only a folder of the repository before it is unknown
         (`$(pwd)/conf/run.toml` gives `conf/run.toml`); None where more of it is unknown."""

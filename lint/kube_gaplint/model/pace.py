@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from kube_gaplint.facts.datasets import SHORT_BY_NAME, TOYS, toy
+from kube_gaplint.facts.datasets import SHORT_BY_NAME, TOYS, most_samples, toy
 from kube_gaplint.model.profile import Profile
 from kube_gaplint.model.setting import Set, Setting, known
 from kube_gaplint.model.training import Quantity, TrainingProcess
@@ -26,6 +26,8 @@ class Pace(Struct, frozen=True):
     """Samples that the training set was cut down to."""
     usual: Quantity | None = None
     """The length where it is up to who starts the script, unless they say something else."""
+    most_samples: float | None = None
+    """Samples of the training set, by its name. What is filtered out or packed together makes steps fewer."""
 
     @classmethod
     def of(cls, process: TrainingProcess, profile: Profile) -> Pace:
@@ -37,6 +39,7 @@ class Pace(Struct, frozen=True):
             step_seconds=step.value if isinstance(step, Set) else profile.step_seconds,
             cut_to=_number(process.settings.extra.get("training-samples")),
             usual=process.settings.usual_total,
+            most_samples=_most_samples(process),
         )
 
     def steps(self, quantity: Quantity) -> float | None:
@@ -52,16 +55,24 @@ class Pace(Struct, frozen=True):
 
     @property
     def total_steps(self) -> float | None:
-        if self.total is not None and self.total.unit == "epochs" and self.cut_to:
+        if self.total is not None and self.total.unit == "epochs" and self.cut_to is not None and self.cut_to > 0:
             return self.steps(Quantity(self.total.amount * self.cut_to, "samples"))
         return None if self.total is None else self.steps(self.total)
+
+    @property
+    def most_steps(self) -> float | None:
+        """Steps that the run has at most: those of its length, or of its epochs over a data set of known size."""
+        steps = self.total_steps
+        if steps is not None or self.total is None or self.total.unit != "epochs" or self.most_samples is None:
+            return steps
+        return self.steps(Quantity(self.total.amount * self.most_samples, "samples"))
 
     @property
     def smoke(self) -> bool:
         """The run is so short that it is a smoke test."""
         if self.cut_to is not None and 0 < self.cut_to <= SMOKE_SAMPLES:
             return True
-        steps = self.total_steps if self.usual is None else self.steps(self.usual)
+        steps = self.most_steps if self.usual is None else self.steps(self.usual)
         return steps is not None and steps <= SMOKE_STEPS
 
     @property
@@ -125,6 +136,15 @@ def _by_device(process: TrainingProcess) -> float | None:
         return None
     times = 1.0 if passes is None else _number(passes)
     return batch * times * nodes.value * each.value if times else None
+
+
+def _most_samples(process: TrainingProcess) -> float | None:
+    """Samples of the training set that the program is told by its path, of which only the beginning may be unknown."""
+    for name in process.framework.data_options if process.framework is not None else ():
+        given = process.options.find(name)
+        if given is not None:
+            return most_samples(given.value.value if isinstance(given.value, Set) else given.word.known_end)
+    return None
 
 
 def _number(setting: Setting[str] | None) -> float | None:

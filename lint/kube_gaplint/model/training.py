@@ -181,6 +181,10 @@ class Framework(Struct, frozen=True):
     """The option by which it saves and ends itself after a number of `{minutes}`; empty where it has none."""
     can_leave: bool = True
     """It can be made to save before a time limit: by an option, at a signal, or by code of the user's own."""
+    data_options: tuple[str, ...] = ()
+    """Options that name the training data, where a step takes as many samples of them as `samples_per_step` says."""
+    saves_at_end: bool = False
+    """It saves what it trained when it is done, whatever else it is told."""
     resume_option: tuple[str, str] = ("", "")
     """The option and its value that make a restart go on; an empty value is the save path."""
 

@@ -24,9 +24,10 @@ def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
     ## What it flags
     A framework, script or configuration that is visible and leaves saving off: Megatron-LM without `--save` and
     `--save-interval`, torchtitan without `checkpoint.enable`, `--save_strategy no`, Composer without `save_folder`.
-    Info where the program is not visible and no volume or bucket is either, and where a visible script saves nothing,
-    or only when its training is over. Smoke tests of up to 200 steps, benchmarks, evaluation and inference are left
-    alone.
+    A framework that saves only its result, when it is done (OpenRLHF without save steps), counts as well. Info where
+    the program is not visible and no volume or bucket is either, and where a script of your own saves nothing, or only
+    when its training is over. Smoke tests of up to 200 steps are left alone, whether they are given as steps or follow
+    from epochs, batch size and a data set of known size (GSM8K); so are benchmarks, evaluation and inference.
 
     ## Why it hurts
     BLOOM lost a GPU about once a week, GLM-130B ten nodes in its first weeks. Both went on because there was a
@@ -84,7 +85,10 @@ def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
     who = process.framework.title if process.framework is not None else "the program"
     if isinstance(saving, Absent) or (isinstance(saving, Set) and not saving.value):
         written = isinstance(saving, Set) and saving.origin.written
-        message = f"{who} is told not to save" if written else f"by default {who} saves nothing while it trains"
+        message = f"{who} is told not to save" if written else f"by default {who} saves nothing"
+        message += " while it trains"
+        if process.framework is not None and process.framework.saves_at_end:
+            message += ", only when it is done"
         if process.settings.saves_once:
             message = "the program saves once, when its training is over"
         by_reading = saving.origin.via == "derived"  # a module that the script imports may still save

@@ -148,7 +148,7 @@ def _is_helpless(process: TrainingProcess) -> bool:
 
 def _ends_before(process: TrainingProcess, context: Context, limit: float) -> bool:
     """Its steps are so few that the limit would be met only if each took longer than steps take."""
-    steps = Pace.of(process, context.profile).total_steps
+    steps = Pace.of(process, context.profile).most_steps
     return steps is not None and steps > 0 and limit / steps > SLOWEST_STEP
 
 
