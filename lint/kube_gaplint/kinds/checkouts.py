@@ -1,5 +1,5 @@
 """A pod that fetches the very repository which its manifest lies in: by `git clone`, by git-sync, or as Ray's working
-directory. What it then runs is there to be read.
+directory. What it then runs is there to be read, also where it copies it out of the clone first.
 
 The repository is known by the name of its top folder, which is also the name that a clone gets.
 """
@@ -24,6 +24,10 @@ _FOLDER = lazy_re.compile(r"--(?:link|dest)(?:=|\s+)[\"']?(?P<name>[\w.-]+)")
 _BRANCH = lazy_re.compile(
     r"(?:(?:--branch|--ref|(?<!\S)-b)(?:=|\s+)|\bgit\s+(?:checkout|switch)\s+)[\"']?(?P<name>[\w./-]+)"
 )
+_COPY = lazy_re.compile(
+    r"(?:^|[;&|\n])[ \t]*cp[ \t]+(?:-[\w-]+[ \t]+)*[\"']?(?P<source>[\w./-]+)[\"']?[ \t]+"
+    r"[\"']?(?P<target>/[\w./-]+)[\"']?[ \t]*(?=[;&|\n]|\Z)"
+)
 _USUAL_BRANCHES = frozenset({"main", "master", "HEAD"})
 _LONGEST = 20_000
 
@@ -35,9 +39,30 @@ class Checkout:
         self._spec = spec
         self._context = context
         self._places: tuple[frozenset[str], frozenset[str]] | None = None
+        self._copies: list[tuple[str, str]] = []
 
     def files(self, path: str) -> PlacedText | None:
         """A file by its path in a container."""
+        found = self._cloned(path)
+        if found is not None:
+            return found
+        for source in self._sources(path):
+            found = self._cloned(source)
+            if found is not None:
+                return found
+        return None
+
+    def _sources(self, path: str) -> Iterator[str]:
+        """Where a file may have been copied from: as the target itself, below it, or into it under its own name."""
+        for source, target in self._copies:
+            if path == target:
+                yield source
+            elif path.startswith(target + "/"):
+                rest = path[len(target) + 1 :]
+                yield f"{source}/{rest}"
+                yield posixpath.join(posixpath.dirname(source), rest)
+
+    def _cloned(self, path: str) -> PlacedText | None:
         names, targets = self._found()
         for target in targets:
             if path.startswith(target + "/"):
@@ -54,7 +79,8 @@ class Checkout:
             names: set[str] = set()
             targets: set[str] = set()
             own = repository_name(self._context)
-            for text in _texts(self._spec) if own else ():
+            texts = tuple(_texts(self._spec)) if own else ()
+            for text in texts:
                 if not _fetches(text, own) or not _usual_branch(text):
                     continue
                 names.add(own)
@@ -64,6 +90,9 @@ class Checkout:
                     if found["name"].lower() == own.lower() and target not in ("", ".", ".."):
                         (targets if target.startswith("/") else names).add(target.rstrip("/"))
             self._places = frozenset(names), frozenset(targets)
+            if names:
+                found_copies = (found for text in texts for found in _COPY.finditer(text))
+                self._copies = [(one["source"].rstrip("/"), one["target"].rstrip("/")) for one in found_copies]
         return self._places
 
 
