@@ -17,6 +17,9 @@ SMALL_LOSS = 600.0
 """Seconds between saves up to which the end of the time limit costs little."""
 SLOWEST_STEP = 60.0
 """Seconds of a step: few runs have slower ones."""
+ORDINARY_STEP = 2.0
+"""Seconds within which a step of a job of up to `ONE_RACK` GPUs may well be done."""
+ONE_RACK = 64
 SHORT_JOB = 3600.0
 """Seconds of time limit up to which the whole job is a small loss."""
 FEW_GPUS = 4
@@ -40,9 +43,10 @@ def check(batch: Batch, context: Context) -> Iterator[Gap]:
     A training job with `--time` but neither `--signal` nor an option by which the program itself saves and leaves in
     time (Megatron's `--exit-duration-in-mins`, NeMo's `max_time_per_run`, Lightning's `max_time`). A program whose
     options are not all seen is judged where its text stands in the repository and mentions no limit of time.
-    Info where the limit is an hour or less, and for jobs of up to 4 GPUs. Quiet where the program saves every 10
-    minutes or more often, and where nothing is known of it. Info also where the framework has no means of its own to
-    save at a signal or a time (verl).
+    Info where the limit is an hour or less, for jobs of up to 4 GPUs, where the framework has no means of its own to
+    save at a signal or a time (verl), and where the run may well be done by then: up to 64 GPUs, and the limit leaves
+    two seconds or more for each of its steps. Quiet where it leaves more than a minute for each, where the program
+    saves every 10 minutes or more often, and where nothing is known of it.
 
     ## Why it hurts
     At the limit Slurm sends SIGTERM to the steps, and SIGKILL after `KillWait`, 30 seconds by default: too short for a
@@ -102,12 +106,15 @@ def check(batch: Batch, context: Context) -> Iterator[Gap]:
     hour, gpus = idle_cost(batch.workload, 3600.0), gpu_count(batch.workload)
     small = seconds.value <= SHORT_JOB or (gpus is not None and gpus <= FEW_GPUS)
     helpless = all(_is_helpless(process) for process in processes)
+    pace = [each for process in processes if (each := _seconds_a_step(process, context, seconds.value)) is not None]
+    may_be_done = len(pace) == len(processes) and min(pace) >= ORDINARY_STEP and gpus is not None and gpus <= ONE_RACK
+    share = f", which leaves {duration(min(pace))} for each step" if pace else ""
     yield Gap(
         Origin(limit.place),
-        f"the job is killed after {duration(seconds.value)}: no --signal tells the program to save before that",
+        f"the job is killed after {duration(seconds.value)}{share}, and nothing makes the program save shortly before",
         f"all work of {size(batch.workload)} since the last save is lost" + (f": {hour} for each hour" if hour else ""),
         detail="time",
-        severity=Severity.INFO if small or helpless else Severity.WARNING,
+        severity=Severity.INFO if small or helpless or may_be_done else Severity.WARNING,
         fix=_fix(batch, processes, seconds.value),
     )
 
@@ -148,8 +155,14 @@ def _is_helpless(process: TrainingProcess) -> bool:
 
 def _ends_before(process: TrainingProcess, context: Context, limit: float) -> bool:
     """Its steps are so few that the limit would be met only if each took longer than steps take."""
+    each = _seconds_a_step(process, context, limit)
+    return each is not None and each > SLOWEST_STEP
+
+
+def _seconds_a_step(process: TrainingProcess, context: Context, limit: float) -> float | None:
+    """The seconds that the limit leaves for each step of the run, at least; None where its length is not known."""
     steps = Pace.of(process, context.profile).most_steps
-    return steps is not None and steps > 0 and limit / steps > SLOWEST_STEP
+    return limit / steps if steps is not None and steps > 0 else None
 
 
 def _leaves_in_time(process: TrainingProcess) -> bool:
