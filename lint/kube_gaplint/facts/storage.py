@@ -14,6 +14,13 @@ COPYING_PROGRAMS = frozenset({
 })  # fmt: skip
 """Programs that bring files from one place to another."""
 
+UPLOADING_CALLS = (
+    "upload_from_file", "upload_from_string", ".upload_file(", ".upload_fileobj(", ".put_object(", ".fput_object(",
+    "upload_blob(", "upload_folder(", "upload_large_folder(", "push_to_hub(", "log_artifact",
+)  # fmt: skip
+"""Calls by which a program brings files away from its disk: the clients of Google Cloud Storage, boto3, MinIO, Azure
+Blob Storage and the Hugging Face Hub, and the artifacts of MLflow and Weights & Biases (each client's reference)."""
+
 DELETING_PROGRAMS = frozenset({"rm", "find", "tmpwatch", "tmpreaper"})
 
 FUSE_DRIVERS = ("gcsfuse", "s3.csi", "mountpoint", "blob.csi", "ossplugin", "s3fs", "goofys", "csi-s3", "rclone")

@@ -8,7 +8,13 @@ from typing import Literal
 
 from msgspec import Struct
 
-from kube_gaplint.facts.storage import COPYING_PROGRAMS, DELETING_PROGRAMS, NODE_LOCAL_FOLDERS, SPECIAL_FOLDERS
+from kube_gaplint.facts.storage import (
+    COPYING_PROGRAMS,
+    DELETING_PROGRAMS,
+    NODE_LOCAL_FOLDERS,
+    SPECIAL_FOLDERS,
+    UPLOADING_CALLS,
+)
 from kube_gaplint.model.setting import Absent, Set, Setting, Unknown
 from kube_gaplint.model.training import TrainingProcess
 from kube_gaplint.model.workload import Container, Mount, Pod, Volume
@@ -155,14 +161,15 @@ def keeps_nothing(process: TrainingProcess) -> str:
 
 
 def copied_elsewhere(process: TrainingProcess, path: str, volume: Volume | None) -> bool:
-    """Whether something else takes the files at a path away: a command of the script, or another container."""
+    """Whether something takes the files at a path away: a command of the script, another container, or, by what is
+    seen of its text, the program itself."""
     for role in process.workload.roles:
         for container in (*role.pod.containers, *role.pod.init_containers):
             if container is process.container or volume is None:
                 continue
             if any(mount.volume == volume.name for mount in container.mounts) and role.pod is process.role.pod:
                 return True
-    return _handled(process, path, COPYING_PROGRAMS)
+    return _handled(process, path, COPYING_PROGRAMS) or process.text.mentions(*UPLOADING_CALLS) is True
 
 
 def thinned_out(process: TrainingProcess, path: str) -> bool:

@@ -330,6 +330,13 @@ class TrainingProcess(Struct, eq=False):
             return True
         return isinstance(self.settings.extra.get("in-process-recovery"), Set)
 
+    @property
+    def heals_from_peers(self) -> bool:
+        """torchft: a replica that comes back takes its state from a live one."""
+        recovery = self.settings.extra.get("in-process-recovery")
+        torchft = isinstance(recovery, Set) and recovery.value.split(".")[0] in {"torchft", "fault-tolerance"}
+        return torchft or any(name.startswith("TORCHFT_") for name in self.environment)
+
     def torch_at_least(self, release: Release) -> bool | None:
         """Whether torch has what came with a release; None where that is not known."""
         if not isinstance(self.torch, Set):

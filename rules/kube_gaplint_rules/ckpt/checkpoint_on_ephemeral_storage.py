@@ -25,8 +25,8 @@ def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
     A save path on an emptyDir, an ephemeral volume, `/tmp` or the container's own disk. The deepest mount decides: an
     emptyDir inside a claim wins. In batch scripts only folders that each node has for itself (`/tmp`, `/dev/shm`). A
     path that is not known, smoke tests of up to 200 steps, and folders that a sidecar or a later command copies away
-    are left alone, and so is a framework's default folder where nobody asks for checkpoints. A warning for elastic
-    jobs, whose programs may take their state from the pods that are left.
+    are left alone, and so are programs that are seen to upload files, and a framework's default folder where nobody
+    asks for checkpoints. A warning for elastic jobs, whose programs may take their state from the pods that are left.
 
     ## Why it hurts
     A restarted pod starts with an empty disk, so the retry that was meant to save the run begins at step 0. When
@@ -118,7 +118,8 @@ def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
 def _loss(process: TrainingProcess) -> tuple[Severity, str]:
     """What the loss of the disk costs. Programs of elastic jobs may take their state from the pods that are left."""
     workload = process.workload
-    if process.settings.saves_once:
+    resume = process.settings.resume
+    if process.settings.saves_once or (isinstance(resume, Set) and not resume.value):
         return Severity.ERROR, f"what {size(workload)} trained is gone with the pod"
     if isinstance(workload.elastic, Set) and workload.elastic.value and workload.multi_node is not False:
         return Severity.WARNING, f"{size(workload)} start at step 0 unless one of them still has the state"

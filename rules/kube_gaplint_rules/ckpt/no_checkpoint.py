@@ -23,11 +23,12 @@ def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
 
     ## What it flags
     A framework, script or configuration that is visible and leaves saving off: Megatron-LM without `--save` and
-    `--save-interval`, torchtitan without `checkpoint.enable`, `--save_strategy no`, Composer without `save_folder`.
-    A framework that saves only its result, when it is done (OpenRLHF without save steps), counts as well. Info where
-    the program is not visible and no volume or bucket is either, and where a script of your own saves nothing, or only
-    when its training is over. Smoke tests of up to 200 steps are left alone, whether they are given as steps or follow
-    from epochs, batch size and a data set of known size (GSM8K); so are benchmarks, evaluation and inference.
+    `--save-interval`, torchtitan without `checkpoint.enable`, `--save_strategy no`, Composer without `save_folder`. A
+    framework that saves only its result, when it is done (OpenRLHF without save steps), counts as well. Info where the
+    program is not visible and no volume or bucket is either, where a script of your own saves nothing, or only when its
+    training is over, and for replicas of torchft, which take their state from one another. Smoke tests of up to 200
+    steps are left alone, whether they are given as steps or follow from epochs, batch size and a data set of known size
+    (GSM8K); so are benchmarks, evaluation and inference.
 
     ## Why it hurts
     BLOOM lost a GPU about once a week, GLM-130B ten nodes in its first weeks. Both went on because there was a
@@ -92,12 +93,15 @@ def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
         if process.settings.saves_once:
             message = "the program saves once, when its training is over"
         by_reading = saving.origin.via == "derived"  # a module that the script imports may still save
+        cost = f"any failure of {size(process.workload)} starts the training from scratch"
+        if process.heals_from_peers:
+            cost = "a replica that fails takes its state from a live one; when the last one ends, all work is lost"
         yield Gap(
             saving.origin if written else process.origin,
             message,
-            f"any failure of {size(process.workload)} starts the training from scratch",
+            cost,
             detail="off",
-            severity=Severity.INFO if by_reading else None,
+            severity=Severity.INFO if by_reading or process.heals_from_peers else None,
             fix=Fix("set the framework's save path and interval, on storage that outlives the pod"),
             container=process.container.name,
         )
