@@ -93,7 +93,10 @@ class NodePool(Struct, eq=False):
     """`expireAfter`, `consolidationPolicy` … with the controller's defaults applied."""
     exposed: Mapping[str, object] = field(default_factory=dict)
     replaces_drifted: bool = False
-    """The controller replaces nodes whose image is no longer the current one (Karpenter drift)."""
+    """The controller replaces nodes whose image is no longer the current one (Karpenter drift).
+
+    False for a static pool whose `limits.nodes` leaves no room for the replacement.
+    """
     controller: str = ""
     """What manages the nodes: `karpenter`, `eks-auto`, `eksctl`, `eks`, `gke`, `aks`, `cluster-api`, `kops` …"""
     budgets: tuple[Budget, ...] = ()

@@ -22,7 +22,8 @@ def check(pool: NodePool, _context: Context) -> Iterator[Gap]:
     ## What it flags
     A pool that can carry GPUs whose image is chosen by something that moves: `alias: al2023@latest`, a name pattern, an
     SSM parameter, an image family. Karpenter counts each new image as drift and replaces running nodes. Info for pools
-    that may or may not carry GPUs, and for pools whose nodes change only when they are made anew.
+    that may or may not carry GPUs, and for pools whose nodes change only when they are made anew: a budget keeps drift
+    from them, or a static pool (`replicas`) is at its `limits.nodes`, so that no replacement can be started first.
 
     ## Why it hurts
     An AMI release that picks another kernel module left GPU nodes unusable; drift replaced nodes nobody had touched.
@@ -82,7 +83,7 @@ def check(pool: NodePool, _context: Context) -> Iterator[Gap]:
 
 
 def _gap(pool: NodePool, image: NodeImage) -> Gap:
-    replaces = pool.replaces_drifted
+    replaces = pool.replaces_drifted and pool.forbids("Drifted") is False
     certain = pool.gpus.answer == "yes"
     value = image.value.value if isinstance(image.value, Set) else image.form
     related = () if pool.gpus.origin is None else (Related(pool.gpus.origin, pool.gpus.reason),)
