@@ -105,6 +105,18 @@ def test_a_placeholder_may_hold_any_option(text: str) -> None:
     assert [one.is_placeholder for one in found.directives if not one.in_force] == [True]
 
 
+@pytest.mark.parametrize(
+    ("lines", "by_hand"),
+    [
+        ("#SBATCH <your options>", True), ("#SBATCH [options]", True), ("#SBATCH $OPTIONS", False),
+        ("#SBATCH {{ options }}", False), ("#SBATCH <your options> $OPTIONS", False), ("#SBATCH -N1", False),
+        ("#SBATCH <your options>\n{{ more }}", False),
+    ],
+)  # fmt: skip
+def test_angle_and_square_brackets_are_filled_in_by_hand(lines: str, by_hand: bool) -> None:
+    assert header(f"#!/bin/bash\n{lines}\nsrun x\n").filled_by_hand is by_hand
+
+
 @pytest.mark.parametrize("line", ["-p { queue }", "-p <your queue>", "--partition={args.queue}", "-p [queue]"])
 def test_a_placeholder_with_blanks_is_one_value(line: str) -> None:
     found = header(f"#!/bin/bash\n#SBATCH {line}\n")

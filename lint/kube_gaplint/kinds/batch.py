@@ -253,6 +253,13 @@ class _Reading:
         why = self.header.open_because
         return Unknown(why, self.home) if why else Absent(self.home)
 
+    def _handed(self, name: str) -> Setting[str]:
+        """An option that hands variables on. Of a placeholder that a person fills in (`<your options>`) nothing is
+        thought here: whoever does that can as well give `--export` to sbatch, which no script shows."""
+        if name not in self.options and self.header.filled_by_hand:
+            return Absent(self.home)
+        return self.get(name)
+
     # The script
 
     def _read(self) -> Script:
@@ -261,7 +268,7 @@ class _Reading:
     def _environment(self) -> Environment:
         variables = slurm_variables(self.size, self.options, self.home)
         open_because = ""
-        export = self.get("export")
+        export = self._handed("export")
         if isinstance(export, Unknown):
             named = _exported(self.source.submissions)
             if named is None or self.header.open_because:
@@ -273,7 +280,7 @@ class _Reading:
                 name, equals, value = pair.partition("=")
                 if equals:
                     variables[name] = Set(value, export.origin)
-        if not isinstance(self.get("export-file"), Absent):
+        if not isinstance(self._handed("export-file"), Absent):
             open_because = "--export-file is not seen"
         for found in _REFERENCE.finditer(self.source.text.text):
             variables.setdefault(found.group(1), Unknown(FROM_SUBMITTER, self.home))

@@ -57,6 +57,8 @@ class Header(Struct):
     place: Place | None = None
     components: list[list[Directive]] = field(default_factory=list)
     open_because: str = ""
+    filled_by_hand: bool = False
+    """All that is to be filled in are places in angle or square brackets, which nothing but a person fills in."""
 
 
 def is_batch(text: str) -> bool:
@@ -89,7 +91,9 @@ def read_header(script: PlacedText) -> Header:
         if _BY_TEMPLATE.match(stripped):
             header.open_because = "a template may fill in options"
         header.directives.extend(_loose(script, start, end))
-    if any(one.is_placeholder for one in header.directives):
+    placeholders = [one.name for one in header.directives if one.is_placeholder]
+    if placeholders:
+        header.filled_by_hand = not header.open_because and all(name[:1] in "<[" for name in placeholders)
         header.open_because = "a placeholder may hold more options"
     for start, end in _after(text, body):
         header.directives.extend(_directives(script, start, end, start + len(MARK), AFTER_COMMAND))
