@@ -362,7 +362,7 @@ def test_values_inside_yaml_inside_a_text_are_edited_as_text() -> None:
     outer = scalar_text(file.node("data", "config.yaml"))  # type: ignore[arg-type]
     inner = dig(compose(Source("f.yaml", outer.text)).documents[0].root, "interval")
     assert isinstance(inner, Scalar)
-    place = outer.place(*inner.span)
+    place = outer.place(inner.span.start, inner.span.end)
     inner.source, inner.span = place.source, place.span
     result = fixed(finding(ReplaceValue(Origin(place, node=inner), "250")))
     assert result == text.replace("5000", "250")

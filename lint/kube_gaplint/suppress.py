@@ -254,11 +254,11 @@ class _Layout:
         if first < len(self._objects) and self._objects[first].span.start <= line.end:
             return (_Within(self._objects[first].span, whole_object=True),)
         covered: list[_Line | _Within] = []
-        index = bisect_left(self._leaves, (line.start,))
+        index = bisect_left(self._leaves, line.start, key=_start)
         while index < len(self._leaves) and self._leaves[index].start <= line.end:
             covered.append(_Within(self._leaves[index]))
             index += 1
-        before = bisect_left(self._outer, (line.start,)) - 1
+        before = bisect_left(self._outer, line.start, key=_start) - 1
         inside = self._outer[before] if before >= 0 and self._outer[before].end >= line.start else None
         return (*covered, _Line(line, inside))
 
@@ -269,6 +269,10 @@ class _Layout:
             for start, end, codes, rest in _annotation_entries(scalar.text):
                 until, reason = _until_and_reason(rest)
                 yield Suppression(codes, _unquoted(reason), until, text.place(start, end), covered)
+
+
+def _start(span: Span) -> int:
+    return span.start
 
 
 def _is_leaf(node: Node) -> bool:

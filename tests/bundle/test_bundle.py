@@ -10,6 +10,7 @@ from kube_gaplint.bundle.bundle import Bundle, ConfigMapData, Loaded, load
 from kube_gaplint.bundle.objects import KubeObject
 from kube_gaplint.discover import discover
 from kube_gaplint.model.setting import Unknown
+from kube_gaplint.text.source import Position
 
 JOB = """\
 apiVersion: batch/v1
@@ -121,7 +122,7 @@ def test_encodings_and_line_ends(root: Path, codec: str, newline: str) -> None:
     write(root, {"job.yaml": JOB.replace("\n", newline).encode(codec)})
     (job,) = loaded().bundle.objects
     name = job.name_node
-    assert name is not None and (name.text, name.place.start) == ("train", (4, 9))
+    assert name is not None and (name.text, name.place.start) == ("train", Position(4, 9))
 
 
 def test_a_syntax_error_keeps_the_documents_before_it(root: Path) -> None:

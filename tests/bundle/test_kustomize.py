@@ -22,7 +22,7 @@ from kube_gaplint.text import limits
 from kube_gaplint.text.compose import compose
 from kube_gaplint.text.nodes import Node, dig, scalar
 from kube_gaplint.text.scalar_text import scalar_text
-from kube_gaplint.text.source import Source
+from kube_gaplint.text.source import Position, Source
 
 KUBECTL = shutil.which("kubectl")
 Files = dict[str, str]
@@ -546,7 +546,7 @@ def test_every_value_points_at_the_line_that_wrote_it(root: Path) -> None:
     assert (script.text, where(script)) == ("set -e\npython train.py\n", "prod/train.sh:1")
     assert (variable.place.text, where(variable)) == ("b", "prod/vars.env:2")
     word = scalar_text(script).place(14, 22)
-    assert (word.text, word.start) == ("train.py", (2, 8))
+    assert (word.text, word.start) == ("train.py", Position(2, 8))
     reference = at(bundle, "Job", *container, "envFrom", 0, "configMapRef", "name")
     assert where(reference) == "base/job.yaml:25"
     found = bundle.config_map(scalar(reference).text, "prod", job)  # type: ignore[union-attr]

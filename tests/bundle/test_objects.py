@@ -10,7 +10,7 @@ from kube_gaplint.bundle.objects import KubeObject, objects_in
 from kube_gaplint.bundle.plain import plain
 from kube_gaplint.text.compose import compose
 from kube_gaplint.text.nodes import Mapping, Scalar, scalar
-from kube_gaplint.text.source import Source
+from kube_gaplint.text.source import Position, Source
 
 
 def objects(text: str, path: str = "x.yaml") -> list[KubeObject]:
@@ -161,10 +161,10 @@ def test_an_argo_manifest_is_an_object_that_points_into_the_outer_file() -> None
     assert described(found) == ["Workflow ", "Workflow/PyTorchJob {{workflow.name}}"]
     inner = found[1]
     assert inner.source is found[0].source
-    assert inner.place.start == (10, 9)
+    assert inner.place.start == Position(10, 9)
     limit = scalar(inner.node, "spec", "runPolicy", "backoffLimit")
     assert limit is not None
-    assert (limit.value, limit.place.start, limit.place.text) == (3, (18, 27), "3")
+    assert (limit.value, limit.place.start, limit.place.text) == (3, Position(18, 27), "3")
     name = inner.name_node
     assert name is not None and name.place.text == "{{workflow.name}}"
 

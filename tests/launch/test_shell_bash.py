@@ -35,8 +35,7 @@ def check(script: Script) -> None:
     """Every place lies in its file."""
     for command in [*script.commands, *script.inner]:
         for place in [command.place, *(word.place for word in command.words)]:
-            start, end = place.span
-            assert 0 <= start <= end <= len(place.source.text)
+            assert 0 <= place.span.start <= place.span.end <= len(place.source.text)
         for word in command.words:
             if word.placed is not None:
                 assert word.known is None or word.placed.text == word.known

@@ -14,7 +14,7 @@ from ruamel.yaml import YAML
 from kube_gaplint.text import compose as module
 from kube_gaplint.text.compose import DEFAULT_LIMITS, Composed, Limits, compose
 from kube_gaplint.text.nodes import Mapping, Node, Scalar, Sequence, dig
-from kube_gaplint.text.source import Source
+from kube_gaplint.text.source import Source, Span
 
 
 def read(text: str, limits: Limits = DEFAULT_LIMITS) -> Composed:
@@ -72,7 +72,7 @@ def test_values_and_spans() -> None:
     assert shown("d", 1) == "- y"
     assert shown("d", 2) == "q: 1\n  r: &z"
     assert shown("d").startswith("- x\n- &s")
-    assert top.span == (0, len(text) - 1)
+    assert top.span == Span(0, len(text) - 1)
     assert (dig(top, "a").anchor, dig(top, "a").tag) == ("x", "!t")  # type: ignore[union-attr]
     assert dig(top, "d", 1).anchor == "s"  # type: ignore[union-attr]
     empty = dig(top, "d", 2, "r")

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from kube_gaplint.text.compose import compose
 from kube_gaplint.text.nodes import Scalar
 from kube_gaplint.text.scalar_text import ScalarText, scalar_text
-from kube_gaplint.text.source import Source
+from kube_gaplint.text.source import Source, Span
 
 BLANKS = " \t\r\n\x85\u2028\u2029"
 
@@ -103,8 +103,8 @@ def test_escapes_count_as_one_character() -> None:
 def test_empty_range_is_a_point() -> None:
     placed = check("a: 'it''s'\n")
     assert placed is not None
-    assert placed.place(3, 3).span == (8, 8)
-    assert placed.place(0, 0).span == (4, 4)
+    assert placed.place(3, 3).span == Span(8, 8)
+    assert placed.place(0, 0).span == Span(4, 4)
     assert placed.place(4, 4).span.start == 9
 
 

@@ -85,7 +85,7 @@ def yaml(data: bytes) -> None:
 
 
 def _inside(place: Place) -> None:
-    start, end = place.span
+    start, end = place.span.start, place.span.end
     _promise(0 <= start <= end <= len(place.source.text), f"a place out of the text: {start}-{end}")
     _promise(place.start <= place.end, "a place that ends before it begins")
 

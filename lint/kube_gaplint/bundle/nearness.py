@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from msgspec import Struct
 
 from kube_gaplint.bundle.objects import KubeObject
 
 
-class Distance(NamedTuple):
-    """Compared as a tuple: smaller is nearer. `up` counts folders from the one who refers to the common folder,
+class Distance(Struct, frozen=True, order=True):
+    """Smaller is nearer, `up` before `down`. `up` counts folders from the one who refers to the common folder,
     `down` those from there to the other; both are negative within one build or file."""
 
     up: int

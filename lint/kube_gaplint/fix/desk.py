@@ -128,7 +128,7 @@ class OpenFile:
 
     def at(self, span: Span) -> Span:
         """Where a span of the original text is now. Raises Refused where a fix has changed it."""
-        start, end = span
+        start, end = span.start, span.end
         for edits in self._rounds:
             start, end = _moved(edits, start, end)
         return Span(start, end)
@@ -183,7 +183,7 @@ class OpenFile:
             return None
         parts: list[_Part] = []
         for edit in edits:
-            start, end = edit.span
+            start, end = edit.span.start, edit.span.end
             first = max(reading.document_at(start - 1), 0)  # what is put in front of `---` belongs to the one before
             last = max(reading.document_at(end - 1), first)
             if parts and first <= parts[-1].last:
@@ -284,7 +284,8 @@ def _moved(edits: list[Edit], start: int, end: int) -> tuple[int, int]:
     """A span after edits that are sorted. An insertion at its start or end is outside of it."""
     before = 0
     inside = 0
-    for (first, last), text in edits:
+    for span, text in edits:
+        first, last = span.start, span.end
         if first < last:
             if first < end and start < last:
                 raise Refused("another fix changes the same place")
@@ -300,7 +301,7 @@ def _moved(edits: list[Edit], start: int, end: int) -> tuple[int, int]:
 
 
 def _moved_end(edits: list[Edit], end: int) -> int:
-    return end + sum(len(text) - (last - first) for (first, last), text in edits if last <= end)
+    return end + sum(len(text) - (span.end - span.start) for span, text in edits if span.end <= end)
 
 
 class Desk(Struct):

@@ -182,7 +182,7 @@ def _read(
 def spanning(words: tuple[Word, ...]) -> Place:
     """The place from the first to the last word where they stand in one file in order, else the first word's."""
     first = words[0].place
-    low, high = first.span
+    low, high = first.span.start, first.span.end
     for word in words[1:]:
         if word.place.source is not first.source or word.place.span.start < low:
             continue

@@ -66,9 +66,9 @@ def text_edit(old: str, new: str) -> types.TextEdit:
 
 def _position(source: Source, offset: int) -> types.Position:
     """A place as the protocol counts it: lines from 0, and UTF-16 units from 0."""
-    line, column = source.position(offset)
-    before = source.text[offset - (column - 1) : offset]
-    return types.Position(line - 1, len(before.encode("utf-16-le", "surrogatepass")) // 2)
+    at = source.position(offset)
+    before = source.text[offset - (at.column - 1) : offset]
+    return types.Position(at.line - 1, len(before.encode("utf-16-le", "surrogatepass")) // 2)
 
 
 def _plain(text: str) -> str:

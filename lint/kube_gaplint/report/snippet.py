@@ -177,8 +177,8 @@ def _enclosing_line(place: Place) -> int:
 
 
 def _head(source: Source, line: int) -> str:
-    start, end = source.line_span(line)
-    return source.text[start : min(end, start + 200)]
+    span = source.line_span(line)
+    return source.text[span.start : min(span.end, span.start + 200)]
 
 
 def _depth(text: str) -> int:
@@ -201,7 +201,8 @@ class SourceLine(Struct, frozen=True):
 
     @staticmethod
     def read(source: Source, number: int, focus: int = 0, *, ascii_only: bool = False) -> SourceLine:
-        start, end = source.line_span(number)
+        span = source.line_span(number)
+        start, end = span.start, span.end
         skipped = max(focus - _LINE_CHARACTERS // 3, 0) if end - start > _LINE_CHARACTERS else 0
         text = source.text[start + skipped : min(end, start + skipped + _LINE_CHARACTERS)]
         narrow = text.isascii() and text.isprintable() and "##" not in text

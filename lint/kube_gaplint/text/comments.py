@@ -70,7 +70,7 @@ def _hidden(documents: list[Document]) -> list[Span]:
         while stack:
             node = stack.pop()
             if isinstance(node, Scalar):
-                start, end = node.span
+                start, end = node.span.start, node.span.end
                 if node.style in ("literal", "folded"):
                     header = _LINE_END.search(text, start, end)
                     start = end if header is None else header.start()

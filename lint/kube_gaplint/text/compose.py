@@ -258,7 +258,6 @@ def _compose_from(
     next_event = _events(text) if events is None else events
     if text.startswith("\ufeff"):
         base += 1  # a second mark, which the parser does not count
-    new = tuple.__new__
     words, number_starts = WORDS, NUMBER_STARTS
     max_depth, max_nodes = limits.depth, limits.nodes
 
@@ -293,18 +292,18 @@ def _compose_from(
                         if end == start:
                             if key is not None and start > last_end and "\n" in source.text[last_end:start]:
                                 start = end = last_end  # a missing value is placed after its key, not at the next token
-                            node = Scalar(source, new(Span, (start, end)), value, None)
+                            node = Scalar(source, Span(start, end), value, None)
                         else:
                             node = Scalar(
                                 source,
-                                new(Span, (start, end)),
+                                Span(start, end),
                                 value,
                                 resolve_plain(value) if value[0] in number_starts else words.get(value, value),
                             )
                     else:
                         if style in "|>":
                             end = _block_end(source.text, start, end)
-                        node = Scalar(source, new(Span, (start, end)), value, value, _STYLES[style])
+                        node = Scalar(source, Span(start, end), value, value, _STYLES[style])
                 else:
                     node = _scalar_with_properties(source, event, start, end, last_end)
                     end = node.span.end
@@ -332,11 +331,11 @@ def _compose_from(
                 anchor = event.anchor
                 collection: Mapping | Sequence
                 if anchor is None and event.ctag is None:
-                    span = new(Span, (start, start))
+                    span = Span(start, start)
                     collection = Mapping(source, span) if kind is MappingStartEvent else Sequence(source, span)
                 else:
                     start = _collection_start(source.text, end, flow)
-                    span = new(Span, (start, start))
+                    span = Span(start, start)
                     collection = Mapping(source, span) if kind is MappingStartEvent else Sequence(source, span)
                     collection.anchor = anchor
                     collection.tag = None if event.ctag is None else str(event.ctag)
@@ -373,7 +372,7 @@ def _compose_from(
                 start = current.span.start
                 if current.flow and source.text[start : start + 1] in "[{":
                     last_end = event.end_mark.index + base
-                current.span = new(Span, (start, max(start, last_end)))
+                current.span = Span(start, max(start, last_end))
                 closed = current
                 current, add, in_mapping, key = stack.pop()
                 depth -= 1
@@ -409,7 +408,7 @@ def _compose_from(
                 start = event.start_mark.index + base
                 end = event.end_mark.index + base
                 last_end = end
-                span = new(Span, (start, end))
+                span = Span(start, end)
                 found = anchors.get(event.anchor)
                 if found is None:
                     inside = any(open_anchor[0].anchor == event.anchor for open_anchor in open_anchors)
@@ -447,7 +446,7 @@ def _compose_from(
                 if _is_nothing(root):
                     root = None
                 documents = composed.documents
-                documents.append(Document(source, len(documents), new(Span, (progress.free, end)), root))
+                documents.append(Document(source, len(documents), Span(progress.free, end), root))
                 progress.start = progress.free = end
                 nodes += 1  # a source may hold any number of empty documents
                 if nodes > max_nodes:

@@ -70,7 +70,7 @@ def apply(text: str, edits: Iterable[Edit]) -> str:
     pieces: list[str] = []
     at = 0
     for edit in sorted(edits, key=lambda edit: (edit.span.start, edit.span.end)):
-        start, end = edit.span
+        start, end = edit.span.start, edit.span.end
         if start < at or end < start or end > len(text):
             raise Overlap(f"edits overlap at offset {start}")
         pieces += (text[at:start], edit.text)

@@ -10,7 +10,7 @@ from array import array
 from bisect import bisect_right
 from itertools import accumulate, count
 from operator import add
-from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from msgspec import Struct, field
 
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-class Span(NamedTuple):
+class Span(Struct, frozen=True, order=True, gc=False):
     """A half-open range of character offsets: `text[start:end]`."""
 
     start: int
     end: int
 
 
-class Position(NamedTuple):
+class Position(Struct, frozen=True, order=True, gc=False):
     """A place as editors count it: both numbers start at 1."""
 
     line: int
