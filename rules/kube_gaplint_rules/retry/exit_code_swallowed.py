@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from kube_gaplint.facts.purposes import script as purpose_of_script
 from kube_gaplint.findings import AddLine, Fix, Gap, Related, Severity
 from kube_gaplint.model.command import LostStatus
+from kube_gaplint.model.profiling import profiles_training
 from kube_gaplint.model.scale import size
 from kube_gaplint.model.setting import Origin
 from kube_gaplint.model.training import TrainingProcess
@@ -30,7 +31,8 @@ def check(process: TrainingProcess, _context: Context) -> Iterator[Gap]:
     A shell script that loses the exit status of the training program: a pipe into `tee` without `pipefail`, `|| true`,
     commands after it that always succeed (`echo`, `sleep`, `exit 0`), a background job that nothing waits for, or a
     `wait` without a process id, whose status is 0. Nested scripts and functions are followed. It keeps quiet where the
-    script looks at the status (`rc=$?`, `${PIPESTATUS[0]}`, a test that ends it) or where `set -e` ends it in time.
+    script looks at the status (`rc=$?`, `${PIPESTATUS[0]}`, a test that ends it) or where `set -e` ends it in time. A
+    warning for a training that runs under a profiler (nsys); other benchmarks are left alone.
 
     ## Why it hurts
     The controller only sees the status of the container. With 0 the Job is Complete, the checkpoint stays where the
@@ -92,13 +94,17 @@ def check(process: TrainingProcess, _context: Context) -> Iterator[Gap]:
     - https://github.com/bigscience-workshop/bigscience/blob/master/train/tr11-176B-ml/tr11-176B-ml.slurm
     """
     lost, workload = process.status_lost, process.workload
-    if lost is None or not workload.trains or workload.subject.kind in _KEPT_ALIVE or not _is_training(process):
+    profiled = not workload.trains and profiles_training(process)
+    if lost is None or workload.subject.kind in _KEPT_ALIVE or not (profiled or workload.trains):
+        return
+    if not _is_training(process):
         return
     yield Gap(
         Origin(lost.place if lost.way == "pipe" else lost.command.place),
         _message(lost, process),
         f"a failed run of {size(workload)} counts as finished: no restart, no mail and no waiting job sees the failure",
         detail=lost.way,
+        severity=Severity.WARNING if profiled else None,
         related=() if lost.way == "pipe" else (Related(Origin(lost.place), "this is the status that counts"),),
         fix=_fix(lost),
         container=process.container.name,

@@ -9,8 +9,9 @@ from kube_gaplint.facts.misplaced import Found, strays
 from kube_gaplint.findings import Change, Fix, Gap, Related, RemoveEntry, RenameKey, SetKey, Severity
 from kube_gaplint.model.fields import plain_value
 from kube_gaplint.model.manifest import Manifest
+from kube_gaplint.model.profiling import profiles_training
 from kube_gaplint.model.setting import Origin, Set
-from kube_gaplint.model.workload import Role
+from kube_gaplint.model.workload import Role, Workload
 from kube_gaplint.rule import Context, rule
 
 _ELEMENT = lazy_re.compile(r"\[[^\]]*\]")
@@ -37,7 +38,8 @@ def check(manifest: Manifest, context: Context) -> Iterator[Gap]:
     `ttlSecondsAfterFinished` directly under a PyTorchJob's spec (they belong to `runPolicy`), `maxRestarts` under a
     JobSet's spec, retries on a TrainJob, `terminationGracePeriodSeconds` under a container, a Kubeflow pod template's
     `restartPolicy` that differs from the replica's; and misspelt ones (`backOffLimit`). Where it depends on a release
-    that the profile does not declare (Trainer's overrides, elasticPolicy in a runtime), it is info.
+    that the profile does not declare (Trainer's overrides, elasticPolicy in a runtime), it is info. Benchmarks are left
+    alone, but for a training under a profiler.
 
     ## Why it hurts
     The API server prunes unknown fields of custom resources without an error, so that Helm and GitOps tools report
@@ -97,7 +99,7 @@ def check(manifest: Manifest, context: Context) -> Iterator[Gap]:
     - https://github.com/kubeflow/trainer/blob/v1.9.0/pkg/apis/kubeflow.org/v1/common_types.go
     - https://github.com/kubernetes-sigs/jobset/blob/main/api/jobset/v1alpha2/jobset_types.go
     """
-    if not manifest.trains:
+    if not manifest.trains and not any(map(_is_profile, manifest.workloads)):
         return
     written = dict(manifest.fields.written())
     for found in strays(manifest.group, manifest.version, manifest.kind, written):
@@ -107,6 +109,10 @@ def check(manifest: Manifest, context: Context) -> Iterator[Gap]:
     for workload in manifest.workloads:
         for role in workload.roles:
             yield from _overruled(manifest, role)
+
+
+def _is_profile(workload: Workload) -> bool:
+    return any(map(profiles_training, workload.processes))
 
 
 def _severity(found: Found, context: Context) -> Severity | None:
