@@ -471,8 +471,32 @@ def test_saves_of_a_visible_script() -> None:
     never = read("torchrun train.py", script=PLAIN.format(timeout="", save="pass")).settings
     assert value(never.saving) is False
     assert value(never.resume) is False
+    for loads, resumes in {
+        "torch.load('/pretrained.pt')": "?",  # it may be another model's
+        "trainer.train(resume_from_checkpoint=True)": True,
+        "trainer.train(resume_from_checkpoint=False)": False,
+        "trainer.train(resume_from_checkpoint=find())": "?",
+    }.items():
+        found = read("torchrun train.py", script=PLAIN.format(timeout="", save=loads)).settings
+        assert value(found.resume) == resumes, loads
     hidden = read("torchrun train.py", script="import mycode\n" + PLAIN.format(timeout="", save="pass")).settings
     assert value(hidden.saving) == "?"
+
+
+@pytest.mark.parametrize(
+    ("fit", "resumes"),
+    [
+        ("trainer.fit(model)", False),
+        ("trainer.fit(model, ckpt_path='last')", True),
+        ("trainer.fit(model, ckpt_path=None)", False),
+        ("trainer.fit(model, ckpt_path=find())", "?"),
+        ("trainer.fit(model, **more)", "?"),
+        ("run(trainer)", "?"),
+    ],
+)
+def test_a_fit_without_a_checkpoint_begins_anew(fit: str, resumes: object) -> None:
+    script = f"import lightning\nimport mycode\ntrainer = lightning.Trainer(max_epochs=5)\n{fit}\n"
+    assert value(read("python train.py", script=script).settings.resume) == resumes
 
 
 HF = """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 from kube_gaplint.launch.python import Duration, PythonFacts, read_python
 from kube_gaplint.model.command import Word
 from kube_gaplint.model.environment import Environment
+from kube_gaplint.model.program_text import ProgramText
 from kube_gaplint.model.setting import Absent, Origin, Set, Setting, Unknown
 from kube_gaplint.model.training import Options, OptionValue
 from kube_gaplint.text.source import Place, Source, Span, WholeText
@@ -19,6 +21,41 @@ from kube_gaplint.text.source import Place, Source, Span, WholeText
 
 def read(text: str, options: Options | None = None, environment: Environment | None = None) -> PythonFacts:
     return read_python(WholeText(Source("train.py", textwrap.dedent(text))), options, environment)
+
+
+class Modules:
+    """A program with modules, all of which are seen."""
+
+    open_because = ""
+
+    def __init__(self, *texts: str) -> None:
+        self.all = texts
+
+    def texts(self) -> Iterator[str]:
+        return iter(self.all)
+
+
+@pytest.mark.parametrize(
+    ("modules", "expected"),
+    [
+        (["p.add_argument('--save-every', type=int, default=50)"], 50),
+        (["p.add_argument('-s', '--save_every')"], None),
+        (["p.add_argument('save_every')"], Unknown),  # a positional argument is given somewhere
+        (["p.add_argument('--save-every', default=5)", "p.add_argument('--save-every', default=6)"], Unknown),
+        (["p.add_argument('--save-every', default=5)", "p.add_argument('--save-every', default=5)"], 5),
+        (["p.add_argument('--other')"], Unknown),
+        ([], Unknown),
+    ],
+)
+def test_options_that_modules_declare(modules: list[str], expected: object) -> None:
+    text = "import torch\nargs = parser().parse_args()\ntrainer.fit(model, ckpt_path=args.save_every)\n"
+    facts = read_python(WholeText(Source("train.py", text)), Options((), (), HOME), None, whole(text, *modules))
+    (fit,) = facts.of("fit")
+    assert value(fit.get("ckpt_path")) == expected
+
+
+def whole(*texts: str) -> ProgramText:
+    return ProgramText(lambda: Modules(*texts))
 
 
 def value(setting: Setting[Any]) -> Any:

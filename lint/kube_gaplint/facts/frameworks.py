@@ -113,13 +113,15 @@ class Resume(Struct, frozen=True):
 
     "switch": an option asks for it. "same-path": it does where the load path is the save path (Megatron). "always":
     the program looks for its own last checkpoint. `unless` lists options that put an end to it. `default` is for
-    "switch" without the option; None: not known. `by_itself` are patterns of scripts that look for it themselves.
+    "switch" without the option; None: not known. `by_itself` are patterns of scripts that look for it themselves,
+    `finds` words by which a program of one's own does.
     """
 
     kind: ResumeKind
     keys: tuple[str, ...] = ()
     unless: tuple[str, ...] = ()
     by_itself: tuple[str, ...] = ()
+    finds: tuple[str, ...] = ()
     default: bool | None = False
     note: str = ""
 
@@ -811,6 +813,10 @@ FRAMEWORKS: tuple[FrameworkFacts, ...] = (
             ("resume-from-checkpoint",),
             unless=("overwrite-output-dir",),
             by_itself=("run_*.py",),
+            finds=(
+                "last_checkpoint", "latest_checkpoint", "checkpoint-", "resume_from_checkpoint=True",
+                "resume_from_checkpoint = True", "resume_from_checkpoint: bool", "resume_from_checkpoint=bool",
+            ),
             default=None,
             note="the example scripts look for the last checkpoint in output_dir",
         ),
@@ -1108,7 +1114,12 @@ FRAMEWORKS: tuple[FrameworkFacts, ...] = (
         ),
         retention=(Amount(("ModelCheckpoint(save_top_k)",), "steps"),),
         retention_default=1,
-        resume=Resume("switch", ("ckpt-path", "fit(ckpt_path)"), note="Trainer.fit without ckpt_path starts anew"),
+        resume=Resume(
+            "switch",
+            ("ckpt-path", "fit(ckpt_path)"),
+            finds=("resume_from_checkpoint", "LightningCLI"),
+            note="Trainer.fit without ckpt_path starts anew",
+        ),
         timeout=Timeout(
             (Amount(("DDPStrategy(timeout)", "FSDPStrategy(timeout)", "DeepSpeedStrategy(timeout)"), "timedelta"),),
             1800.0,

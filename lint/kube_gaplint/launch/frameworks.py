@@ -44,6 +44,8 @@ from kube_gaplint.model.training import SAVES_ONCE, Framework, Options, Quantity
 from kube_gaplint.text.source import Files, no_files
 
 _FALSE = frozenset({"", "0", "-1", "false", "no", "off", "none", "null", "~", "n", "f", "never"})
+_GOES_ON_BY = (("train", "resume_from_checkpoint"), ("fit", "ckpt_path"))
+"""Calls of trainers of many kinds, and the keyword by which they are told what to go on from."""
 _CONFIG_ENDINGS = (".yaml", ".yml", ".json", ".toml", ".gin", ".ini", ".cfg")
 
 
@@ -104,7 +106,7 @@ def understand(
             saves_at_end=row.saves_at_end,
             resume_option=row.resume_by,
         )
-    settings = _Reader(look, facts, peeled, torch or Unknown("the torch release is not known")).read()
+    settings = _Reader(look, facts, peeled, torch or Unknown("the torch release is not known"), text).read()
     return Understood(framework, facts, options, configs, settings)
 
 
@@ -405,7 +407,15 @@ def _unseen(
 class _Reader:
     """Reads the settings of one program by the row of its framework, or by conventions where it has none."""
 
-    def __init__(self, look: Lookup, facts: FrameworkFacts | None, peeled: Peeled, torch: Setting[Release]) -> None:
+    def __init__(
+        self,
+        look: Lookup,
+        facts: FrameworkFacts | None,
+        peeled: Peeled,
+        torch: Setting[Release],
+        text: ProgramText | None,
+    ) -> None:
+        self.text = text or ProgramText()
         self.look = look
         self.facts = facts
         self.peeled = peeled
@@ -884,6 +894,9 @@ class _Reader:
                 return stop[1]
             if look.bare(name) or stop[1].value.strip().lower() not in _FALSE:
                 return Set(False, stop[1].origin)
+        if self._call_begins_anew(rule):
+            assert look.script is not None
+            return Set(False, Origin(look.script.origin.place, "derived", rule.note))
         missing = look.missing((*rule.keys, *rule.unless))
         if isinstance(missing, Unknown):
             return missing
@@ -891,8 +904,20 @@ class _Reader:
         if matches(self.peeled.name, rule.by_itself):
             default = True
         if default is None:
+            trainer = look.script is not None and any(call.endswith("Trainer") for call in look.script.calls)
+            if look.script is not None and trainer and rule.finds and self.text.mentions(*rule.finds) is False:
+                note = "nothing in the visible program looks for its last checkpoint"
+                return Set(False, Origin(look.script.origin.place, "derived", note))
             return Unknown("whether the script resumes is not visible", look.home)
         return Set(default, Origin(look.home.place, "default", rule.note))
+
+    def _call_begins_anew(self, rule: Resume) -> bool:
+        """The visible script itself makes the call that would be told what to go on from, and tells it nothing."""
+        script = self.look.script
+        calls = {key.partition("(")[0] for key in rule.keys if key.endswith(")")}
+        if script is None or not calls or rule.default is not False or self.text.mentions(*rule.finds) is True:
+            return False
+        return all(call in script.calls and call not in script.open_calls for call in calls)
 
     def _same_path(self, rule: Resume, path: Setting[str]) -> Setting[bool]:
         found = self.look.given(rule.keys)
@@ -923,8 +948,14 @@ class _Reader:
             return Set(True, load[1].origin)
         missing = look.missing(())
         script = look.script
+        for call, keyword in _GOES_ON_BY:
+            told = None if script is None else script.keywords.get(call, {}).get(keyword)
+            if isinstance(told, Set):
+                return Set(told.value.strip().lower() not in _FALSE, told.origin)
+            if isinstance(told, Unknown):
+                return told
         if script is not None and script.loads:
-            return Set(True, script.origin)
+            return Unknown("what the visible script loads may be a checkpoint of its own", script.origin)
         if isinstance(missing, Absent) and script is not None:
             return Set(
                 False, Origin(script.origin.place, "derived", "nothing in the visible script reads a checkpoint")

@@ -171,11 +171,11 @@ class _Reader:
         for peeled in peel_all(command, files=self.files, torch_of=self._torch_of, budget=self._budget):
             if _is_no_training(peeled):
                 continue
-            script, environment, reads = self._script(peeled)
+            text = self._whole_text(peeled)
+            script, environment, reads = self._script(peeled, text)
             if peeled.form == "inline" and (script is None or not _trains(script)):
                 continue
             understood = None
-            text = self._whole_text(peeled)
             if not peeled.opaque_because or peeled.words:
                 image = peeled.image
                 understood = understand(
@@ -188,7 +188,7 @@ class _Reader:
             out.append(_Candidate(peeled, _rank(peeled, understood), script, environment, understood, reads, text))
         return out
 
-    def _script(self, peeled: Peeled) -> tuple[ScriptFacts | None, Environment, frozenset[str]]:
+    def _script(self, peeled: Peeled, whole: ProgramText) -> tuple[ScriptFacts | None, Environment, frozenset[str]]:
         """The program's own text, where it is visible; the environment after what it sets itself; what it reads."""
         text = self._text(peeled)
         if text is None or not peeled.interpreted:
@@ -197,7 +197,7 @@ class _Reader:
         from kube_gaplint.launch.script_facts import changed_environment, script_facts
 
         options = parse_options(peeled.words, Origin(peeled.command.place))
-        facts = read_python(text, options, peeled.environment)
+        facts = read_python(text, options, peeled.environment, whole)
         return script_facts(facts), changed_environment(peeled.environment, facts), frozenset(facts.reads)
 
     def _text(self, peeled: Peeled) -> PlacedText | None:

@@ -8,7 +8,8 @@ or (where the caller gives them) a command-line option or an environment variabl
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from functools import cache
+from functools import cache, lru_cache, partial
+from itertools import islice
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from msgspec import Struct, field
@@ -17,10 +18,11 @@ from kube_gaplint.facts.python_calls import CALL_NAMES, CALLS, LOADING_CALLS, Ca
 from kube_gaplint.launch.python_order import Order
 from kube_gaplint.launch.python_values import Duration, Folder, Value, parses_arguments, text_of
 from kube_gaplint.model.environment import Environment
+from kube_gaplint.model.program_text import ProgramText
 from kube_gaplint.model.setting import Absent, Origin, Set, Setting, Unknown
 from kube_gaplint.model.training import Options
 from kube_gaplint.text.limits import PYTHON, reached
-from kube_gaplint.text.source import Place, PlacedText
+from kube_gaplint.text.source import Place, PlacedText, Source, WholeText
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Parser
@@ -164,12 +166,16 @@ class PythonFacts(Struct, eq=False):
 
 
 def read_python(
-    text: PlacedText, options: Options | None = None, environment: Environment | None = None
+    text: PlacedText,
+    options: Options | None = None,
+    environment: Environment | None = None,
+    whole: ProgramText | None = None,
 ) -> PythonFacts:
     """Read a program. Never raises on any text.
 
     `options` are the arguments that the program gets: with them `args.timeout` has the value of `--timeout` or its
-    declared default. `environment` is what it starts with: with it `os.environ.get("X", 5)` has a value.
+    declared default. `environment` is what it starts with: with it `os.environ.get("X", 5)` has a value. `whole` is the
+    program with the modules that it imports, which may declare options as well.
     """
     facts = PythonFacts(text)
     if len(text.text) > MAX_TEXT:
@@ -177,8 +183,37 @@ def read_python(
         reached(PYTHON, text.place(0, 0))
         return facts
     reader = _Reader(facts, options, environment)
+    if whole is not None:
+        reader.folder.declared_elsewhere = partial(_declared_by_modules, whole)
     reader.read()
     return facts
+
+
+def _declared_by_modules(whole: ProgramText, destination: str) -> ProgramOption | None:
+    """The option of this destination that modules declare; None where they do not agree on its default."""
+    named = destination.replace("_", "-")
+    found: list[ProgramOption] = []
+    for text in islice(whole.texts, 1, None):  # the first one is the program itself
+        if "add_argument" in text and (destination in text or named in text):
+            found.extend(option for option in _options_of(text) if option.destination == destination)
+    if not found or len({_default_of(option) for option in found}) > 1:
+        return None
+    return found[0]
+
+
+@lru_cache(maxsize=256)  # the programs of a repository import the same modules
+def _options_of(text: str) -> tuple[ProgramOption, ...]:
+    """The options (no positional arguments) that a module declares."""
+    if len(text) > MAX_TEXT:
+        return ()
+    facts = PythonFacts(WholeText(Source("", text)))
+    _Reader(facts, None, None).read_options()
+    return tuple(option for option in facts.options if option.names[0].startswith("-"))
+
+
+def _default_of(option: ProgramOption) -> object:
+    default = option.default
+    return (option.names, option.kind, default.value if isinstance(default, Set) else type(default))
 
 
 @cache
@@ -215,6 +250,11 @@ class _Reader:
             self.facts.saves_once = all(map(order.only_after_training, self.found_saves))
         self.facts.reads = self.folder.reads
         self.facts.changes.sort(key=lambda change: change.place.span)
+
+    def read_options(self) -> None:
+        """The declared options alone."""
+        self._walk(_grammar().parse(self.folder.offsets.data).root_node)
+        self._options()
 
     def _walk(self, root: Node) -> None:
         stack: list[tuple[Node, Context, str]] = [(root, "always", "module")]

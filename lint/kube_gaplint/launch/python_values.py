@@ -135,6 +135,10 @@ _SIMPLE_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "\\": "\\", "'": "'", '"': '
 _ARGUMENT_HOLDERS = frozenset({"args", "opt", "opts", "options", "hparams", "flags", "parsed", "cli_args", "arguments"})
 
 
+def _nowhere(_destination: str) -> None:
+    return None
+
+
 class Folder:
     """Folds expressions of one program. Bindings are noted first; see `bind`."""
 
@@ -145,6 +149,8 @@ class Folder:
         self.environment = environment
         self.aliases: dict[str, str] = {}
         self.options: dict[str, DeclaredOption] = {}
+        self.declared_elsewhere: Callable[[str], DeclaredOption | None] = _nowhere
+        """An option by its destination, as a module declares it that the program imports."""
         self.reads: set[str] = set()
         self._bindings: dict[str, list[Node | None]] = {}
 
@@ -352,7 +358,7 @@ class Folder:
         return len(found) == 1 and found[0] is not None and parses_arguments(found[0])
 
     def _option(self, destination: str) -> Value:
-        declared = self.options.get(destination)
+        declared = self.options.get(destination) or self.declared_elsewhere(destination)
         if declared is None:
             raise NotKnown(f"an option “{destination}” is not declared here")
         if self.given is None:

@@ -34,7 +34,9 @@ def check(batch: Batch, context: Context) -> Iterator[Gap]:
     requeueing is switched off (`--no-requeue`, `JobRequeue=0`); info for shorter ones. `--requeue` by itself (and
     `JobRequeue=1`, the default) covers lost nodes and preemption alone: a program that exits with an error is not
     started again unless `RequeueExit` lists its code. Where slurm.conf is not in the paths that is info. A README or a
-    script beside it that submits it with `--array`, `--dependency` or `--requeue` keeps the rule quiet.
+    script beside it that submits it with `--array`, `--dependency` or `--requeue` keeps the rule quiet. Info also where
+    the program is seen to begin anew at every start (a `Trainer.fit` without `ckpt_path`) and no option of its
+    framework would change that: another start would save no work.
 
     ## Why it hurts
     BLOOM lost a GPU about once a week on 384 of them. With one job at a time, each crash at night waited for somebody
@@ -68,7 +70,7 @@ def check(batch: Batch, context: Context) -> Iterator[Gap]:
 
     ## Fix safety
     Unsafe: with an array the program must find its last checkpoint by itself, and stop when the run is complete. There
-    is no edit where it is seen that it does not resume.
+    is an edit only where it is seen that it resumes.
 
     ## References
     - https://slurm.schedmd.com/sbatch.html#OPT_array
@@ -97,6 +99,7 @@ def check(batch: Batch, context: Context) -> Iterator[Gap]:
     stay = "stay" if node_count(batch.workload) is not None else "stays"
     yield replace(
         gap,
+        severity=Severity.INFO if any(map(_trains_anew, processes)) else gap.severity,
         consequence=f"after a crash {idle} {stay} idle until a person submits the job again{cost}",
         fix=_fix(batch, processes),
     )
@@ -110,8 +113,15 @@ def _fix(batch: Batch, processes: Sequence[TrainingProcess]) -> Fix:
     if resumes and all(isinstance(resume, Set) and resume.value for resume in resumes):
         return Fix(queue, (change,))
     first = "see to it that a new start goes on from the last checkpoint and a complete run ends at once; then "
-    unable = any(isinstance(resume, Absent) or (isinstance(resume, Set) and not resume.value) for resume in resumes)
-    return Fix(first + queue, () if unable else (change,))
+    return Fix(first + queue)
+
+
+def _trains_anew(process: TrainingProcess) -> bool:
+    """It surely does not go on from a checkpoint of its own, and no option of its framework would make it do so."""
+    if process.framework is not None and process.framework.resume_option[0]:
+        return False
+    resume = process.settings.resume
+    return isinstance(resume, Absent) or (isinstance(resume, Set) and not resume.value)
 
 
 def _switched_off(batch: Batch, asked: Directive | None) -> Gap:
