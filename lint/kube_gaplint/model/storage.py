@@ -17,7 +17,7 @@ from kube_gaplint.facts.storage import (
 )
 from kube_gaplint.model.setting import Absent, Set, Setting, Unknown
 from kube_gaplint.model.training import TrainingProcess
-from kube_gaplint.model.workload import Container, Mount, Pod, Volume
+from kube_gaplint.model.workload import Container, Mount, Pod, Volume, Workload
 
 
 def volume_at(path: str, container: Container, pod: Pod) -> Setting[Volume]:
@@ -144,6 +144,13 @@ def _relative(process: TrainingProcess, text: str) -> Kept:
         if not special and _by_volume(volume_at(mount.path.value, process.container, process.role.pod)).state != "lost":
             return Kept("unknown")
     return Kept("lost", "the container's own disk")
+
+
+def lasting(workload: Workload) -> str:
+    """What outlives a failure of a job, in the words of those who run it."""
+    if workload.batch is not None:
+        return "a file system that all nodes share, or an object store"
+    return "a claim, a network file system or an object store"
 
 
 def keeps_nothing(process: TrainingProcess) -> str:

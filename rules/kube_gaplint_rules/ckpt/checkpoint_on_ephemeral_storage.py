@@ -6,7 +6,7 @@ from kube_gaplint.findings import Fix, Gap, Related, Severity
 from kube_gaplint.model.pace import Pace
 from kube_gaplint.model.scale import size
 from kube_gaplint.model.setting import Absent, Set, Unknown
-from kube_gaplint.model.storage import copied_elsewhere, kept
+from kube_gaplint.model.storage import copied_elsewhere, kept, lasting
 from kube_gaplint.model.training import TrainingProcess
 from kube_gaplint.rule import Context, rule
 
@@ -110,7 +110,7 @@ def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
         detail="path",
         severity=severity,
         related=related,
-        fix=Fix("save to a claim, a network file system or an object store"),
+        fix=Fix(f"save to {lasting(process.workload)}"),
         container=process.container.name,
     )
 
@@ -119,7 +119,12 @@ def _loss(process: TrainingProcess) -> tuple[Severity, str]:
     """What the loss of the disk costs. Programs of elastic jobs may take their state from the pods that are left."""
     workload = process.workload
     resume = process.settings.resume
-    if process.settings.saves_once or (isinstance(resume, Set) and not resume.value):
+    once = process.settings.saves_once or (isinstance(resume, Set) and not resume.value)
+    if workload.batch is not None:
+        if once:
+            return Severity.ERROR, f"what {size(workload)} trained is left behind on the disk of a node"
+        return Severity.ERROR, f"{size(workload)} start at step 0 where the next attempt gets other nodes"
+    if once:
         return Severity.ERROR, f"what {size(workload)} trained is gone with the pod"
     if isinstance(workload.elastic, Set) and workload.elastic.value and workload.multi_node is not False:
         return Severity.WARNING, f"{size(workload)} start at step 0 unless one of them still has the state"

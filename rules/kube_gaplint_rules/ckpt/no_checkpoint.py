@@ -6,7 +6,7 @@ from kube_gaplint.findings import Fix, Gap, Severity
 from kube_gaplint.model.pace import Pace
 from kube_gaplint.model.scale import size
 from kube_gaplint.model.setting import Absent, Set
-from kube_gaplint.model.storage import durable_mounts
+from kube_gaplint.model.storage import durable_mounts, lasting
 from kube_gaplint.model.training import TrainingProcess
 from kube_gaplint.rule import Context, rule
 
@@ -102,7 +102,7 @@ def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
             cost,
             detail="off",
             severity=Severity.INFO if by_reading or process.heals_from_peers else None,
-            fix=Fix("set the framework's save path and interval, on storage that outlives the pod"),
+            fix=Fix(f"set the framework's save path and interval, on {lasting(process.workload)}"),
             container=process.container.name,
         )
     elif not isinstance(saving, Set) and not _durable_place(process):
