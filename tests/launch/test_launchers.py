@@ -83,6 +83,7 @@ def launcher(
         ("colossalai run --nproc_per_node 8 --hostfile h t.py", ["colossalai"], "t.py", "script", 0),
         ("ft_launcher --ft-rank-heartbeat-timeout=300 t.py", ["ft_launcher"], "t.py", "script", 0),
         ("hyperpodrun --server-host=0.0.0.0 --tee=3 t.py --a 1", ["hyperpodrun"], "t.py", "script", 2),
+        ("dlrover-run --network-check --node_unit 2 --nnodes=4 t.py --a 1", ["dlrover-run"], "t.py", "script", 2),
         ("litgpt pretrain pythia --out_dir=/o", ["litgpt"], "litgpt", "command", 3),
         ("axolotl train c.yml --launcher torchrun", ["axolotl"], "axolotl", "command", 4),
         ("llamafactory-cli train c.yaml", ["llamafactory"], "llamafactory-cli", "command", 2),
@@ -327,6 +328,10 @@ def test_other_launchers() -> None:
     assert value(launcher("ft_launcher --nnodes=8 t.py").rendezvous_backend) == "c10d"
     assert value(launcher("hyperpodrun --nnodes=8 t.py").nodes) == 8
     assert value(launcher("hyperpodrun --nnodes=8 t.py").max_restarts) is None
+    dlrover = launcher("dlrover-run --nnodes=4 --nproc_per_node=8 --max_restarts=3 --rdzv_backend=c10d t.py")
+    assert (value(dlrover.nodes), value(dlrover.processes_per_node), value(dlrover.max_restarts)) == (4, 8, 3)
+    assert value(dlrover.rendezvous_backend) == "dlrover-master"
+    assert value(launcher("dlrover-run --auto-config --nnodes=4 t.py").nodes) == "?"
     env = environment(FORCE_TORCHRUN="1", NNODES="2", RDZV_ID="x", MAX_RESTARTS="3")
     factory = launcher("llamafactory-cli train c.yaml", env)
     assert (value(factory.nodes), value(factory.max_restarts), value(factory.rendezvous_backend)) == (2, 3, "c10d")

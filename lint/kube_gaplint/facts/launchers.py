@@ -100,6 +100,18 @@ LAUNCHERS: tuple[LauncherFacts, ...] = (
         short=_ELASTIC_SHORT,
     ),
     LauncherFacts(
+        kind="dlrover-run",
+        source="intelligent-machine-learning/dlrover trainer/torch/elastic_run.py: torchrun's parser and its own",
+        programs=("dlrover-run",),
+        modules=("dlrover.trainer.torch.elastic_run", "dlrover.trainer.torch.main"),
+        module_option="module",
+        command_option="no-python",
+        flags=_ELASTIC_FLAGS + " auto-config auto-tunning exclude-straggler save-at-breakpoint numa-affinity "
+        "network-check comm-perf-test",
+        valued=_ELASTIC_VALUED + " precheck node-unit accelerator training-port membind-policy ucp-device-type",
+        short=_ELASTIC_SHORT,
+    ),
+    LauncherFacts(
         kind="deepspeed",
         source="deepspeed/launcher/runner.py v0.14.0 to v0.18.9",
         programs=("deepspeed", "deepspeed.pt"),

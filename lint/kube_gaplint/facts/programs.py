@@ -30,8 +30,9 @@ HELPERS = frozenset(
 
 TRAINERS = frozenset(
     {
-        "torchrun", "deepspeed", "accelerate", "composer", "ft_launcher", "hyperpodrun", "horovodrun", "tune", "litgpt",
-        "axolotl", "llamafactory-cli", "mpirun", "mpiexec", "ray", "bagua.launch", "colossalai", "python", "python3",
+        "torchrun", "deepspeed", "accelerate", "composer", "ft_launcher", "hyperpodrun", "dlrover-run",
+        "horovodrun", "tune", "litgpt", "axolotl",
+        "llamafactory-cli", "mpirun", "mpiexec", "ray", "bagua.launch", "colossalai", "python", "python3",
     }
 )  # fmt: skip
 

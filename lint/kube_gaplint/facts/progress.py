@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from kube_gaplint import lazy_re
 
-LAUNCHERS = frozenset({"ft_launcher", "hyperpodrun"})
-"""NVRx's launcher expects heartbeats of every rank; HyperPod's agent watches the log."""
+LAUNCHERS = frozenset({"dlrover-run", "ft_launcher", "hyperpodrun"})
+"""NVRx's launcher expects heartbeats of every rank; HyperPod's agent watches the log, DLRover's master the steps."""
 
 PROGRAM = lazy_re.compile(
     r"watch-?dog|heart-?beat|dead-?man|hang[-_]?(?:detect|check|monitor)|stall|liveness|dlrover-run"

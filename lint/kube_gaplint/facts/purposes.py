@@ -436,8 +436,9 @@ TOOL_MODULES = frozenset({
 PROGRAMS_AS_ARGUMENTS = frozenset({
     "bash", "sh", "dash", "zsh", "ash", "env", "exec", "tini", "dumb-init", "torchrun", "deepspeed", "accelerate",
     "mpirun", "mpiexec", "horovodrun", "composer", "srun", "ray", "vllm", "sleep", "tail", "nvidia-smi", "jupyter",
-    "cp", "hyperpodrun", "ft_launcher", "colossalai", "llamafactory-cli", "axolotl", "tune", "litgpt", "swift", "trl",
-    "all_reduce_perf", "uv", "poetry", "conda", "pip", "git", "curl", "wget", "cat", "echo", "ls", "make", "node",
+    "cp", "hyperpodrun", "ft_launcher", "dlrover-run", "colossalai", "llamafactory-cli", "axolotl", "tune",
+    "litgpt", "swift", "trl", "all_reduce_perf",
+    "uv", "poetry", "conda", "pip", "git", "curl", "wget", "cat", "echo", "ls", "make", "node",
 })  # fmt: skip
 
 

@@ -36,8 +36,8 @@ MAX_PROCESSES = 16
 
 DISTRIBUTED = frozenset(
     {
-        "torchrun", "torch.distributed.launch", "ft_launcher", "hyperpodrun", "deepspeed", "accelerate", "composer",
-        "horovodrun", "lightning", "torchtune", "colossalai", "litgpt", "axolotl", "llamafactory", "swift",
+        "torchrun", "torch.distributed.launch", "ft_launcher", "hyperpodrun", "dlrover-run", "deepspeed", "accelerate",
+        "composer", "horovodrun", "lightning", "torchtune", "colossalai", "litgpt", "axolotl", "llamafactory", "swift",
         "nemo",
     }
 )  # fmt: skip

@@ -142,7 +142,8 @@ class Launcher(Struct, eq=False):
 
     kind: str
     """Key of the launcher's module: `torchrun`, `torch.distributed.launch`, `deepspeed`, `accelerate`, `mpirun`,
-    `srun`, `ray`, `composer`, `ft_launcher`, `hyperpodrun`, `horovodrun`, `lightning`, `torchtune`, `litgpt` …"""
+    `srun`, `ray`, `composer`, `ft_launcher`, `hyperpodrun`, `dlrover-run`, `horovodrun`, `lightning`, `torchtune`,
+    `litgpt` …"""
     options: Options
     command: Command
     origin: Origin

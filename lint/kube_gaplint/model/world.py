@@ -15,8 +15,8 @@ from kube_gaplint.model.units import as_integer
 from kube_gaplint.model.workload import Container, Workload
 
 AGENTS = frozenset({
-    "torchrun", "torch.distributed.launch", "ft_launcher", "hyperpodrun", "deepspeed", "accelerate", "composer",
-    "lightning",
+    "torchrun", "torch.distributed.launch", "ft_launcher", "hyperpodrun", "dlrover-run", "deepspeed", "accelerate",
+    "composer", "lightning",
 })  # fmt: skip
 """Launchers that run once in every pod (or reach all of them) and start the processes there."""
 

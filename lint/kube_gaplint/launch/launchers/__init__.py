@@ -38,6 +38,7 @@ _READERS = {
     "torch.distributed.launch": ("torch_launch", "read"),
     "ft_launcher": ("ft_launcher", "read"),
     "hyperpodrun": ("hyperpodrun", "read"),
+    "dlrover-run": ("dlrover", "read"),
     "deepspeed": ("deepspeed", "read"),
     "accelerate": ("accelerate", "read"),
     "mpirun": ("mpirun", "read"),
