@@ -400,6 +400,18 @@ def test_scripts_beside_and_above_are_read_on_demand(root: Path) -> None:
     assert found is not None and found.place(0, 3).source.path == "scripts/train.sh"
 
 
+def test_a_checkout_on_another_machine_is_read_by_the_name_of_the_repository(root: Path) -> None:
+    write(root, {".git/HEAD": "x", "slurm/job.sbatch": "#SBATCH -N 2\nsrun x\n", "env/start.sh": "here\n"})
+    write(root.parent, {"outside.sh": "secret\n"})
+    bundle = loaded("slurm/job.sbatch").bundle
+    (script,) = bundle.scripts
+    for before in ("", "/scratch/me/", "\ue000/code/", f"/{root.name}/"):
+        found = bundle.text_in_checkout(f"{before}{root.name}/env/start.sh", script.file)
+        assert found is not None and found.text == "here\n", before
+    for path in ("/scratch/other/env/start.sh", f"/{root.name}/start.sh", f"/{root.name}/../outside.sh", root.name):
+        assert bundle.text_in_checkout(path, script.file) is None
+
+
 def test_the_schemas_of_custom_resources_are_not_read(root: Path) -> None:
     schema = "apiVersion: apiextensions.k8s.io/v1\r\nkind: CustomResourceDefinition\r\nspec:\r\n" + "  # x\r\n" * 500
     write(root, {"all.yaml": config_map("x") + "---\n" + schema + "---\n" + JOB})

@@ -128,6 +128,7 @@ data:
         (["ARGS='--wait=60 --kill-on-bad-exit=1'", "srun $ARGS python train.py"], "1", 60.0),
         (["srun ${EXTRA_SRUN_FLAGS} python train.py"], "unknown", "unknown"),
         (["time srun -K python train.py"], "1", "absent"),
+        (["source $ROOT/start-prod", "srun python train.py"], "absent", "absent"),
     ],
 )
 def test_effective_values(lines: list[str], kill: str, wait: float | str) -> None:

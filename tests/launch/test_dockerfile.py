@@ -130,3 +130,20 @@ def test_files_of_a_container_are_those_that_were_copied_to_where_it_looks() -> 
     assert isinstance(mode, Set)
     assert mode.value == "fast"
     assert isinstance(level, Unknown), "the base image may set what it is made of"
+
+
+@pytest.mark.parametrize(
+    ("content", "folder"),
+    [
+        ("FROM a:1\nWORKDIR /code\nWORKDIR src\n", "/code/src"),
+        ("FROM a:1 AS base\nWORKDIR /code\nFROM base\nRUN true\n", "/code"),
+        ("ARG HOME=/opt\nFROM a:1\nWORKDIR ${HOME}/code\n", "/opt/code"),
+        ("FROM a:1\nRUN true\n", ""),
+        ("FROM a:1\nWORKDIR src\n", ""),
+        ("ARG HOME\nFROM a:1\nWORKDIR ${HOME}/code\n", ""),
+    ],
+)
+def test_where_a_container_starts(content: str, folder: str) -> None:
+    built = read_dockerfile(text(content), nothing)
+    assert built is not None
+    assert built.folder == folder

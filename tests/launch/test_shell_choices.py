@@ -36,6 +36,8 @@ def options(script: str) -> Options:
         ('X="-l"; [ $A ] && X="$X --mpi=pmix -K1"; srun $X python t.py', "auto-resume", "kill-on-bad-exit"),
         ("case $A in a) X=-l;; b) X=-K;; *) X=;; esac; srun $X python t.py", "auto-resume", "kill-on-bad-exit"),
         ('X=""; if [ $A ]; then X=-l; elif [ $B ]; then X=-K1; fi; srun $X python t.py', "nodes", "kill-on-bad-exit"),
+        ('if [ $A ]; then X=(-l -N $B); fi; srun "${X[@]}" python t.py', "kill-on-bad-exit", "nodes"),
+        ('X=(-l); if [ $A ]; then X+=(-K1 --mpi "p q"); fi; srun "${X[@]}" python t.py', "nodes", "kill-on-bad-exit"),
     ],
 )
 def test_what_no_branch_holds_is_absent(script: str, absent: str, possible: str) -> None:
@@ -50,6 +52,8 @@ def test_what_no_branch_holds_is_absent(script: str, absent: str, possible: str)
         'X="$GIVEN"; if [ $A ]; then X=-l; fi; srun $X python t.py',  # one value is not seen
         'X=""; if [ $A ]; then X="$(cat options)"; fi; srun $X python t.py',
         'X=""; if [ $A ]; then X="nice -n 5"; fi; srun $X python t.py',  # no options, but a program
+        'if [ $A ]; then X=(-l $B); fi; srun "${X[@]}" python t.py',  # B may hold more words
+        'if [ $A ]; then X=(-l "$B"); fi; srun "${X[@]}" python t.py',
         "for X in -l -K1 $MORE; do :; done; srun $X python t.py",
     ],
 )

@@ -256,6 +256,19 @@ class Bundle(Struct, eq=False, dict=True):
         source = None if found is None else self._source(found)
         return None if source is None else WholeText(source)
 
+    def text_in_checkout(self, path: str, file: FileId) -> PlacedText | None:
+        """The text of a file by its path on a machine that holds a checkout of the repository in which `file` lies:
+        what follows the repository's name (`/scratch/me/name/env.sh`, `name/env.sh` in the folder around it) is the
+        path from its top folder."""
+        own = file.root.rstrip("/").rpartition("/")[2]
+        parts = path.split("/")
+        for at, part in enumerate(parts[:-1]):
+            if part == own:
+                found = self.text_at_top("/".join(parts[at + 1 :]), file)
+                if found is not None:
+                    return found
+        return None
+
     def files_near(self, file: FileId) -> Files:
         """`text_near` for one file: what a batch script reads where it stands."""
         return lambda path: self.text_near(path, file)

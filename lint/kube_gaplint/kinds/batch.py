@@ -18,6 +18,7 @@ from kube_gaplint.bundle.bundle import Bundle, ScriptFile
 from kube_gaplint.bundle.objects import KubeObject
 from kube_gaplint.bundle.recipes import Recipes
 from kube_gaplint.bundle.submissions import Submission
+from kube_gaplint.discover import FileId
 from kube_gaplint.facts import sbatch
 from kube_gaplint.kinds import slurm_conf, steps, values
 from kube_gaplint.kinds.allocation import Allocation, allocation, array_length, node_count, slurm_variables
@@ -25,6 +26,7 @@ from kube_gaplint.kinds.context import Context
 from kube_gaplint.kinds.sbatch_header import Header, is_batch, read_header, read_options
 from kube_gaplint.launch.launchers.srun import container_image
 from kube_gaplint.launch.options import parse_launcher
+from kube_gaplint.launch.shared import HOLE
 from kube_gaplint.launch.shell import read_script
 from kube_gaplint.model.command import Command, Heredoc, Script
 from kube_gaplint.model.environment import Environment
@@ -51,6 +53,8 @@ _DAY = 86_400.0
 
 _REFERENCE = lazy_re.compile(r"\$\{?[#!]?([A-Za-z_][A-Za-z0-9_]*)")
 _DECLARED = lazy_re.compile(r"(?m)^[ \t]*#[ \t]*gaplint:[ \t]*((?:[\w-]+=[\d.]+[ \t]*)+)$")
+_HYPERPOD = lazy_re.compile(r"(?i)auto[-_ ]?resume|hyperpod|sagemaker")
+"""Speaks of the only clusters whose srun knows `--auto-resume`."""
 _SIZE_VARIABLES = lazy_re.compile(r"SLURM_(NNODES|JOB_NUM_NODES|JOB_NODELIST|NODELIST|NTASKS|NPROCS)\b")
 
 
@@ -80,11 +84,21 @@ def of_file(script: ScriptFile, bundle: Bundle) -> BatchScript:
         path.replace("\\", "/").rpartition("/")[2],
         path,
         "",
-        bundle.files_near(script.file),
+        _files(script.file, bundle),
         bundle.recipes_near(script.file),
         site=lambda: slurm_conf.documented(script.file, bundle),
         submissions=tuple(bundle.submissions_of(script)),
     )
+
+
+def _files(file: FileId, bundle: Bundle) -> Files:
+    """What a batch script reads: beside it, or by the path of a checkout of its repository on the cluster."""
+
+    def find(path: str) -> PlacedText | None:
+        found = None if path.startswith(("/", HOLE)) else bundle.text_near(path, file)
+        return bundle.text_in_checkout(path, file) if found is None else found
+
+    return find
 
 
 def in_config_map(item: KubeObject, bundle: Bundle, profile: Profile) -> Iterator[BatchScript]:
@@ -487,7 +501,7 @@ class _Reading:
                 return resume.value
             if resume is not None:
                 return Set("HyperPod's auto-resume", Origin(resume.word.place))
-            if step.trains and step.options.open_because:
+            if step.trains and step.options.open_because and _HYPERPOD.search(self.source.text.text):
                 return Unknown("--auto-resume may be among srun's options", step.origin)
             loop = _repeated(step) if step.trains else Absent(step.origin)
             if not isinstance(loop, Absent):

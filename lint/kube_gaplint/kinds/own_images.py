@@ -62,6 +62,14 @@ class OwnImage:
             out[name] = value if same else Unknown("the Dockerfiles around it do not agree", value.origin)
         return out
 
+    def folders(self) -> tuple[str, ...]:
+        """Every folder in which its container may start; none where that is not known."""
+        from kube_gaplint.launch.dockerfile import built
+
+        images = [built(recipe) for recipe in self._recipes()]
+        found = {"" if image is None else image.folder for image in images}
+        return () if "" in found else tuple(sorted(found))
+
     def _recipes(self) -> list[Recipe]:
         if self._found is None:
             self._found = self._search()

@@ -230,6 +230,7 @@ class _ContainerReader(Struct):
             ),
             "files": files,
             "recipes": own.recipe,
+            "folders": own.folders,
         }
         for key, kind in (("livenessProbe", "liveness"), ("readinessProbe", "readiness"), ("startupProbe", "startup")):
             exposed[kind] = read_probe(part, key, kind)  # type: ignore[arg-type]

@@ -196,8 +196,11 @@ def _tasks(options: Options, nodes: Setting[int], found: Allocation) -> Setting[
 
 
 def _environment(command: Command, tool_option: str) -> Setting[str]:
+    """What a variable says in place of an option of srun. A file that is sourced and not seen does not count: like a
+    login shell it prepares software and paths, and what it would say of srun holds for every job of its user."""
     names = sbatch.options("srun")[tool_option].environment
-    return command.environment.get(*reversed(names))
+    given = (command.environment.variables.get(name) for name in reversed(names))
+    return next((found for found in given if found is not None), Absent(command.environment.home))
 
 
 def _conf(conf: SlurmConf | None, key: str) -> Setting[str] | None:

@@ -42,6 +42,8 @@ class Built(Struct, frozen=True):
     """What a container finds by a path; a relative one stands in the last WORKDIR."""
     variables: dict[str, Setting[str]] = field(default_factory=dict)
     """What ENV sets, besides what the base image has set."""
+    folder: str = ""
+    """The WORKDIR in which its container starts; empty where the base image or a build argument decides it."""
 
 
 class _Copy(Struct, frozen=True):
@@ -60,6 +62,8 @@ class _Stage(Struct):
     commands: list[Command] = field(default_factory=list)
     copies: list[_Copy] = field(default_factory=list)
     folder: str = ""
+    sure_folder: bool = False
+    """No build argument without a default stands in it."""
     variables: dict[str, Setting[str]] = field(default_factory=dict)
 
     def line(self) -> Iterator[_Stage]:
@@ -114,7 +118,9 @@ def read_dockerfile(text: PlacedText, beside: Files) -> Built | None:
         elif name == "ENV" and stages:
             stages[-1].variables.update(_variables(rest, arguments, stages[-1].variables, place))
         elif name == "WORKDIR" and stages:
-            stages[-1].folder = posixpath.join(stages[-1].folder, _filled(rest.strip("\"'"), arguments)[0])
+            path, missing = _filled(rest.strip("\"'"), arguments)
+            stages[-1].folder = posixpath.join(stages[-1].folder, path)
+            stages[-1].sure_folder = not missing and (path.startswith("/") or stages[-1].sure_folder)
         elif name in {"COPY", "ADD"} and stages:
             stages[-1].copies.extend(_copied(rest, stages[-1].folder))
     if not stages:
@@ -128,6 +134,7 @@ def read_dockerfile(text: PlacedText, beside: Files) -> Built | None:
         lambda path: _file(path, copies, beside),
         lambda path: _held(posixpath.join(folder, path), copies, beside),
         stages[-1].variables,
+        posixpath.normpath(folder) if stages[-1].sure_folder else "",
     )
 
 
@@ -178,7 +185,14 @@ def _stage(rest: str, stages: list[_Stage], arguments: dict[str, str], place: Pl
         base = Unknown(f"the build argument {missing} gives it", origin)
     if before is None:
         return _Stage(name, base, None)
-    return _Stage(name, before.base, before, folder=before.folder, variables=dict(before.variables))
+    return _Stage(
+        name,
+        before.base,
+        before,
+        folder=before.folder,
+        sure_folder=before.sure_folder,
+        variables=dict(before.variables),
+    )
 
 
 def _filled(text: str, arguments: dict[str, str]) -> tuple[str, str]:

@@ -665,7 +665,8 @@ class _Reader:
             if isinstance(given, Unknown) and not given.prefix and self._not_given(need):
                 return given
         if isinstance(path, Set):
-            return Set(True, path.origin)
+            asked = not path.origin.written and isinstance(interval, Set) and interval.origin.written
+            return Set(True, interval.origin if asked and isinstance(interval, Set) else path.origin)
         if isinstance(path, Unknown) and "path" in facts.needs:
             return Set(True, Origin(look.home.place, "derived", "it is given a folder whose name is not known"))
         return Set(True, Origin(look.home.place, "default", f"{facts.title} saves by itself"))

@@ -15,6 +15,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from kube_gaplint import lazy_re
+from kube_gaplint.launch.shared import HOLE
 from kube_gaplint.model.command import Word
 from kube_gaplint.model.setting import Origin, Set, Setting, Unknown
 from kube_gaplint.model.training import Options, OptionValue
@@ -211,7 +212,7 @@ class _Reader:
             return False
         found: dict[str, None] = {}
         for choice in unknown.choices:
-            parts = [Word((part,), word.place) for part in choice.split()]
+            parts = [_chosen(part, word, replace(unknown, choices=())) for part in choice.split()]
             parsed = _Reader(parts, self.home, self.spec, "").read()
             if parsed.rest or parsed.options.positionals or parsed.options.open_because:
                 return False
@@ -364,6 +365,16 @@ class _Reader:
 
     def _add(self, name: str, value: Setting[str], word: Word, *, bare: bool = False) -> None:
         self.found.append(OptionValue(name, value, word, bare))
+
+
+def _chosen(text: str, word: Word, unknown: Unknown) -> Word:
+    """A word out of what a variable may hold."""
+    if HOLE not in text:
+        return Word((text,), word.place)
+    pieces: list[str | Unknown] = []
+    for known in text.split(HOLE):
+        pieces.extend((known, unknown) if known else (unknown,))
+    return Word(tuple(pieces[:-1]), word.place, multiple=not text.strip(HOLE))
 
 
 def _may_be_options(word: Word) -> bool:

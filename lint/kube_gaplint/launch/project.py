@@ -19,7 +19,7 @@ _FILES = (
 _LARGEST = 3_000_000
 _ASKED = lazy_re.compile(
     r"""(?m)^(?!\s*\#)[^\n\#]*?(?<![\w.-])(?:torch|pytorch)(?:\[[^\]\n]*\])?"""
-    r"""["' ]*(?:={1,3}|>=?|~=)["' ^]*(?P<least>\d+(?:\.\d+)+)"""
+    r"""["' ]*(?:(?P<exact>={2,3}(?!=))|=|>=?|~=)["' ^]*(?P<least>\d+(?:\.\d+)+)"""
 )
 """A line that asks for torch at a release or a later one: `torch>=2.2`, `- pytorch=2.1.0`, `torch = "^2.3"`."""
 _LOCKED = lazy_re.compile(r"""(?m)^name = "torch"\r?\nversion = "(?P<least>\d+(?:\.\d+)+)""")
@@ -36,16 +36,17 @@ def _asked(files: Files, path: str) -> Iterator[Set[Release]]:
     text = files(path)
     if text is None or len(text.text) > _LARGEST:
         return
-    for start, end in _places(text.text, path.endswith(".lock")):
+    for start, end, exact in _places(text.text, path.endswith(".lock")):
         shown = text.text[start:end]
         least = release(shown)
         if least is not None:
-            note = f"{posixpath.basename(path)} asks for torch {shown} or later"
+            note = f"{posixpath.basename(path)} asks for torch {shown}" + ("" if exact else " or later")
             yield Set(least, Origin(text.place(start, end), "derived", note))
 
 
 @lru_cache(maxsize=64)
-def _places(text: str, is_lock: bool) -> tuple[tuple[int, int], ...]:
-    """Where the releases stand. All scripts of a folder share its requirements."""
-    pattern = _LOCKED if is_lock and "name = " in text else _ASKED
-    return tuple(found.span("least") for found in pattern.finditer(text))
+def _places(text: str, is_lock: bool) -> tuple[tuple[int, int, bool], ...]:
+    """Where the releases stand, and whether no other one will do. All scripts of a folder share its requirements."""
+    if is_lock and "name = " in text:
+        return tuple((*found.span("least"), True) for found in _LOCKED.finditer(text))
+    return tuple((*found.span("least"), found["exact"] is not None) for found in _ASKED.finditer(text))

@@ -6,6 +6,7 @@ import posixpath
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from kube_gaplint.launch.shared import HOLE
 from kube_gaplint.launch.shell_state import DIRECTORY, PLACE
 from kube_gaplint.launch.shell_text import Atom, FixedText, Run, TracedText, Value, flatten, joined, text_of
 from kube_gaplint.launch.shell_tokens import Token
@@ -114,8 +115,16 @@ def find_word(walker: Walker, word: Word) -> PlacedText | None:
     """The text of the file that a word names, also below a folder that only the run tells."""
     if word.known:
         return find(walker, word.known)
-    path = word.located
+    path = word.located or _below_unknown(word)
     return walker.shell.files(path) if path else None
+
+
+def _below_unknown(word: Word) -> str:
+    """A path below a folder that nothing tells (`$WORK/code/repo/env.sh`), `HOLE` for that; empty for anything else."""
+    first, *rest = word.pieces
+    tail = "".join(piece for piece in rest if isinstance(piece, str))
+    known = not isinstance(first, str) and all(isinstance(piece, str) for piece in rest)
+    return HOLE + tail if known and tail.startswith("/") else ""
 
 
 def written_by(script: Script | None, word: Word) -> PlacedText | None:

@@ -11,6 +11,7 @@ from typing import Final, TypeAlias
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from kube_gaplint.launch.shared import HOLE
 from kube_gaplint.launch.shell_exports import Exports
 from kube_gaplint.launch.shell_text import NO_ELEMENTS, Atom, Elements, FixedText, Hole, Part, Ref, Run, Value, flatten
 from kube_gaplint.launch.shell_tree import Statement
@@ -62,6 +63,8 @@ _MISSING: Final = object()
 
 MOST_CHOICES: Final = 8
 """How many texts of one variable are kept apart after branches."""
+MOST_ELEMENTS: Final = 64
+"""How many elements of an array are kept apart so."""
 
 OPEN: Final[Key] = ("state", "open")
 DIRECTORY: Final[Key] = ("state", "directory")
@@ -301,8 +304,8 @@ def _merge_variables(name: str, values: list[Variable], place: Place, because: s
     origins = [value.origin for value in values if value.origin is not None]
     origin = origins[-1] if origins else Origin(place)
     unknown = Unknown(f"{name} is set {because}", origin)
-    if all(value.elements is not None for value in values):
-        lists = [value.elements or NO_ELEMENTS for value in values]
+    if any(value.elements is not None for value in values):
+        lists = [NO_ELEMENTS if _only_given(value) else value.all_elements for value in values]
         merged = _merge_lists(lists, unknown, place)
         return Variable(None, merged, exported, origin)
     if all(value.value is None and value.elements is None for value in values):
@@ -314,14 +317,29 @@ def _merge_variables(name: str, values: list[Variable], place: Place, because: s
     return Variable(_merge_texts(options, unknown, place), None, exported, origin)
 
 
+def _only_given(variable: Variable) -> bool:
+    """Whether only the environment may have set it, which holds no arrays: what a script makes an array is none yet."""
+    return isinstance(variable.setting, Unknown)
+
+
 def _merge_lists(lists: list[Elements], unknown: Unknown, place: Place) -> Elements:
     """What all lists begin with, and one unknown part for the rest."""
     shortest = min(lists, key=len)
     common = len(shortest)
     if any(elements[:common] != shortest for elements in lists):  # values are equal where they are the same
         common = next(at for at, these in enumerate(zip(*lists, strict=False)) if len(set(map(id, these))) > 1)
+    rests = [elements[common:] for elements in lists]
+    if len(rests) <= MOST_CHOICES and all(len(rest) <= MOST_ELEMENTS for rest in rests):
+        choices = dict.fromkeys(" ".join(map(_one_word, rest)) for rest in rests)
+        unknown = replace(unknown, choices=tuple(choices))
     hole = Hole(unknown, FixedText("", place), 0, 0, many=True)
     return Elements((*shortest[:common], Value([hole])))
+
+
+def _one_word(value: Value) -> str:
+    """An element's text as one word of a choice, `HOLE` for what is unknown of it or would end the word."""
+    known = "".join(HOLE if atom.hole is not None else atom.text for atom in flatten(value))
+    return "".join(HOLE if c.isspace() else c for c in known) or HOLE
 
 
 def _merge_texts(values: list[Value], unknown: Unknown, place: Place) -> Value:

@@ -17,6 +17,7 @@ types. Fields that Kubernetes defaults have their effective values.
 | Container | `security` | `Security`, the pod's values included |
 | Container | `ports` | tuple of `Port` |
 | Container | `claims` | names of the pod's device claims that the container uses |
+| Container | `folders` | a function that gives the working directories of the Dockerfiles of its image |
 | Container | `files` | a function from a path in the container to the text of the ConfigMap file mounted there |
 """
 

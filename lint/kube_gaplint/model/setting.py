@@ -90,7 +90,8 @@ class Unknown(Struct, frozen=True):
     prefix: str = ""
     """For a text: what is known of its beginning (`/ckpt/` of `/ckpt/$RUN`)."""
     choices: tuple[str, ...] = ()
-    """For a text: everything that it may be, where all of that is seen (a variable that is set in one branch)."""
+    """For a text: everything that it may be, where all of that is seen (a variable that is set in one branch). Of an
+    array these are its words with blanks between them, `launch.shared.HOLE` for what is not known of one."""
     path: str | None = None
     """For a text: the file or folder of the repository that it names, by its path from where relative paths stand
     (empty for `$(pwd)`); None where it names none."""

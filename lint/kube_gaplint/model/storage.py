@@ -126,7 +126,8 @@ def _by_volume(mount: Setting[Volume]) -> Kept:
 
 
 def _relative(process: TrainingProcess, text: str) -> Kept:
-    """A path below the working directory; without one that is known, only where no volume can cover it."""
+    """A path below the working directory, which the image's Dockerfile may tell; without one that is known, only where
+    no volume can cover it."""
     directory = process.command.directory
     if text.startswith("~"):
         directory = None  # the home of a user who is not known
@@ -137,6 +138,10 @@ def _relative(process: TrainingProcess, text: str) -> Kept:
         return _by_volume(volume_at(posixpath.join(directory.value, text), process.container, process.role.pod))
     if directory is not None or process.role.pod.overrides_unknown:
         return Kept("unknown")
+    folders = () if text.startswith("~") else process.container.image_folders
+    places = [_by_volume(volume_at(posixpath.join(one, text), process.container, process.role.pod)) for one in folders]
+    if places and all(place.state == places[0].state for place in places):
+        return places[0]
     for mount in process.container.mounts:
         if not isinstance(mount.path, Set):
             return Kept("unknown")

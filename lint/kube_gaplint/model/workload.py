@@ -134,6 +134,13 @@ class Container(Struct, eq=False):
         return found if callable(found) else no_files
 
     @property
+    def image_folders(self) -> tuple[str, ...]:
+        """The folders of which one is the image's own working directory, as the Dockerfiles say that it may be built
+        from; none where that is not known."""
+        found = self.exposed.get("folders")
+        return found() if callable(found) else ()
+
+    @property
     def accelerator_count(self) -> Setting[int]:
         """All accelerators of the container; `Absent` where it surely asks for none."""
         if not self.accelerators:

@@ -149,6 +149,8 @@ def _unset(process: TrainingProcess, name: str) -> Iterator[Gap]:
         severity, why = Severity.WARNING, f"{shown} may still leave it off"
     elif recent := shows_recent_torch(process):
         severity, why = Severity.INFO, f"{recent}, and that has it on by default"
+    elif process.torch_asked is not None:
+        severity, why = Severity.WARNING, f"torch up to 2.0 leaves it off, and {process.torch_asked.origin.note}"
     elif isinstance(process.uses_torch, Set) or process.framework is not None:
         severity, why = Severity.WARNING, "torch up to 2.0 leaves it off, and the release is not known"
     else:

@@ -14,6 +14,9 @@ SMALL_LOSS = 3600.0
 """GPU-seconds of waiting that are a small loss."""
 FEW_GPUS = 4
 """A job of so few GPUs is a small loss however long it waits."""
+AN_HOUR = 3600.0
+SHORT_LIMIT = 900.0
+"""Seconds of a time limit that only a test has: it ends the wait soon enough by itself."""
 
 
 @rule(
@@ -30,9 +33,11 @@ def check(batch: Batch, context: Context) -> Iterator[Gap]:
     ## What it flags
     A multi-node training step without `--kill-on-bad-exit` (`-K`, `SLURM_KILL_BAD_EXIT`, `KillOnBadExit=1` in a
     slurm.conf of the given paths). Slurm's default is 0: the other tasks go on running. A missing `--wait` is named as
-    well; where it alone is missing it is info, and so are jobs of up to 4 GPUs, a step beside others that the script
-    waits for, and one whose collective times out before an hour of one GPU is lost. Where a script inside the step
-    swallows the exit status, no option of srun helps, and gaplint is silent here.
+    well; where it alone is missing it is info, and so are jobs of up to 4 GPUs or with a time limit of up to 15
+    minutes, a step beside others that the script waits for, and one whose collective times out before an hour of one
+    GPU is lost. A file that the script sources and that is not seen is not taken to set the variable. Smoke tests of up
+    to 200 steps are left alone. Where a script inside the step swallows the exit status, no option of srun helps, and
+    gaplint is silent here.
 
     ## Why it hurts
     BLOOM's job stayed in limbo after crashes: processes were gone, srun waited for the others, and the job array could
@@ -116,12 +121,17 @@ def _gap(batch: Batch, step: Step, no_wait: bool) -> Gap:
         missing, words = "--kill-on-bad-exit and no --wait", ("--kill-on-bad-exit=1", "--wait=60")
     bound, gpus = _bound(batch), gpu_count(batch.workload)
     beside = step.command.background and sum(other.command.background for other in batch.steps) > 1
+    limit = batch.workload.deadline_seconds
     small = gpus is not None and (gpus <= FEW_GPUS or (bound is not None and bound * gpus < SMALL_LOSS))
-    if bound is not None:
+    small = small or (isinstance(limit, Set) and limit.value <= SHORT_LIMIT)
+    if isinstance(limit, Set) and limit.value <= (bound or AN_HOUR):
+        cost = idle_cost(batch.workload, limit.value)
+        wait = f"until the job's limit of {duration(limit.value)} ends it" + (f": {cost}" if cost else "")
+    elif bound is not None:
         cost = idle_cost(batch.workload, bound)
         wait = f"until the collective times out after {duration(bound)}" + (f": {cost}" if cost else "")
     else:
-        cost = idle_cost(batch.workload, 3600.0)
+        cost = idle_cost(batch.workload, AN_HOUR)
         wait = "until something else times out" + (f", {cost} for each hour" if cost else "")
     return Gap(
         step.origin,
