@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from model_samples import process
 
-from kube_gaplint.facts.datasets import most_samples
+from kube_gaplint.facts.datasets import most_samples, toy_in
 from kube_gaplint.model.pace import Pace, trains_on_a_toy
 from kube_gaplint.model.profile import Profile
 from kube_gaplint.model.training import Quantity, Unit
@@ -185,3 +185,21 @@ def test_no_global_batch_of_an_unknown_number_of_processes(launch: str, tmp_path
 
 def test_the_step_time_of_the_profile() -> None:
     assert Pace(Quantity(10, "steps"), None, 2.0).seconds(Quantity(5, "steps")) == 10
+
+
+@pytest.mark.parametrize(
+    ("text", "toy"),
+    [
+        ("torchvision.datasets.FashionMNIST(root, train=True)", "mnist"), ("data = CIFAR10('/d')", "cifar"),
+        ("(x, y), _ = keras.datasets.mnist.load_data()", "mnist"), ('load_dataset("ylecun/mnist")', "mnist"),
+        ("load_dataset(path='uoft-cs/cifar10', split='train')", "cifar"), ("class MnistData(Dataset):", "mnist"),
+        ("ImageFolder('hymenoptera_data/train')", "hymenoptera"), ("ImageFolder('/data/train')", ""),
+        ("MNIST(d) if small else ImageFolder(d)", ""), ("MNIST(d) if small else ImageNet(d)", ""),
+        ("MNIST(d) if small else load_dataset(name)", ""), ("MNIST(d)\nCIFAR100(d)", ""),
+        ("class Text(Dataset):\n  pass\nMNIST(d)", ""), ("", ""), ("# as MNIST", ""),
+    ],
+)  # fmt: skip
+def test_the_only_data_of_a_text(text: str, toy: str) -> None:
+    """What it may take besides makes it unknown, in whichever of its modules that stands."""
+    assert toy_in([text]) == toy
+    assert toy_in(text.splitlines()) == toy

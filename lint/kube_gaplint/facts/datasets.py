@@ -3,17 +3,30 @@
 Sources: torchvision's documentation gives MNIST and FashionMNIST 60,000 training images of 28 × 28 pixels, CIFAR10 and
 CIFAR100 50,000 of 32 × 32. One GPU takes thousands of them a second. GSM8K: 7,473 training problems (its card on the
 Hub, docs/examples/gsm8k_example.rst of verl). Geometry3K: 2,101 (Lu et al., Inter-GPS, table 1). SAMSum: 14,732
-dialogues (Gliwa et al., table 1).
+dialogues (Gliwa et al., table 1). hymenoptera_data, the ants and bees of PyTorch's tutorial on transfer learning: 244
+training pictures.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from kube_gaplint import lazy_re
 
 # Part of a name, and the epochs up to which a run surely lasts less than an hour on one GPU.
-TOYS = {"mnist": 50, "cifar": 10}
-"""A run of unknown length over the first kind is short as well: its examples train for 1 to 20 epochs."""
-SHORT_BY_NAME = frozenset({"mnist"})
+TOYS = {"mnist": 50, "cifar": 10, "hymenoptera": 100}
+"""A run of unknown length over the first and the last kind is short as well: examples train for 1 to 25 epochs."""
+SHORT_BY_NAME = frozenset({"mnist", "hymenoptera"})
+
+_SOURCE = lazy_re.compile(
+    r"\b(?:(?:load_dataset|load_from_disk|tfds\.load|WebDataset|ImageNet|CocoDetection|VOCDetection|read_csv"
+    r"|read_parquet|memmap)\(\s{0,99}(?:(?:path|name)=)?(?:[\"'](?P<name>[^\"'\n]{0,200}))?"
+    r"|(?P<class>\w*(?:MNIST|CIFAR)\w*)\(|(?P<keras>mnist|fashion_mnist|cifar10|cifar100)\.load_data\("
+    r"|(?P<archive>hymenoptera)_data\b|(?P<folder>ImageFolder)\("
+    r"|class[ \t]+(?P<own>\w+)\([^()\n]{0,200}Dataset\b)"
+)
+"""What a program takes its training data from: a loader with the name that it is told, torchvision's class or Keras'
+module of a set, a folder with the contents of a known archive or of something else, a class of its own."""
 
 
 TRAINING_SAMPLES = {"gsm8k": 7_473, "geometry3k": 2_101, "geo3k": 2_101, "samsum": 14_732}
@@ -47,3 +60,17 @@ def toy(name: str) -> str:
     """The small data set that a name speaks of (`fashion_mnist.py`, `uoft-cs/cifar10`); empty where it names none."""
     lowered = name.lower()
     return next((part for part in TOYS if part in lowered), "")
+
+
+def toy_in(texts: Iterable[str]) -> str:
+    """The small data set that a program's text trains on; empty where it names none, or may take other data as well."""
+    found, folders = set[str](), False
+    for text in texts:
+        for match in _SOURCE.finditer(text):
+            if match["folder"]:
+                folders = True
+            else:
+                words = (match["name"], match["class"], match["keras"], match["archive"], match["own"])
+                found.add(toy(next((word for word in words if word), "")))
+    only = found.pop() if len(found) == 1 else ""
+    return "" if folders and only != "hymenoptera" else only

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from kube_gaplint.facts.datasets import SHORT_BY_NAME, TOYS, most_samples, toy
+from kube_gaplint.facts.datasets import SHORT_BY_NAME, TOYS, most_samples, toy, toy_in
 from kube_gaplint.model.profile import Profile
-from kube_gaplint.model.setting import Set, Setting, known
+from kube_gaplint.model.setting import Absent, Set, Setting, known
 from kube_gaplint.model.training import Quantity, TrainingProcess
 from kube_gaplint.model.workload import Workload
 
@@ -112,10 +112,13 @@ def is_smoke(workload: Workload, profile: Profile) -> bool:
 
 
 def trains_on_a_toy(process: TrainingProcess) -> bool:
-    """It trains for minutes, over a data set as small as MNIST: by the name of its program, or by its data set."""
+    """It trains for minutes, over a data set as small as MNIST: by the name of its program, by the data set that it is
+    told, or by the only one that its visible text takes."""
     named = process.settings.extra.get("dataset")
     texts = (process.program.rpartition("/")[2], named.value if isinstance(named, Set) else "")
     found = next((name for text in texts if (name := toy(text))), "")
+    if not found and (named is None or isinstance(named, Absent)):
+        found = toy_in(process.text.texts)
     if not found:
         return False
     total = known(process.settings.total)
