@@ -225,6 +225,13 @@ def test_mpirun_ends_all_ranks_itself() -> None:
         (["for i in $(seq 5); do srun python train.py && break; done"], "loop"),
         (["for ((i = 0; i < 5; i++)); do srun python train.py; done"], "unknown"),
         (["for lr in 1 2; do srun python train.py --lr $lr; done"], "absent"),
+        (["for x in a b; do", "read y <<< $x", "srun python train.py --lr $y || exit 1", "done"], "absent"),
+        (
+            ["for x in a b; do", "srun python train.py", "rc=$?", "if [ $rc -ne 0 ]; then exit $rc; fi", "done"],
+            "absent",
+        ),
+        (["for x in a b; do", "srun python train.py", "rc=$?", "if [ $rc -eq 0 ]; then break; fi", "done"], "loop"),
+        (["set -e", "for i in $(seq 5); do srun python train.py; done"], "absent"),
     ],
 )
 def test_what_starts_the_job_again(lines: list[str], expected: str) -> None:

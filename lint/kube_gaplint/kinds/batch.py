@@ -593,9 +593,14 @@ _OVER = lazy_re.compile(r"for\s+(\w+)\b")
 
 
 def _repeated(step: Step) -> Setting[str]:
-    """Whether a loop starts the same step again and again, rather than one for each host or parameter."""
+    """Whether a loop starts the same step again and again, rather than one for each host or parameter, or the next
+    one only where this one went well."""
     command = step.command
     if command.certainty != "repeated":
+        return Absent(step.origin)
+    from kube_gaplint.launch.shell_status import ends_the_script
+
+    if ends_the_script(command):
         return Absent(step.origin)
     found = Set("a loop in the script", step.origin)
     if command.fallback or command.condition in _ENDLESS:

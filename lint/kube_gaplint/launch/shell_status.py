@@ -40,6 +40,11 @@ from kube_gaplint.text.limits import SCRIPT
 _STATUS: Final = lazy_re.compile(r"\$\{?\?|\$\{?#?(?:PIPESTATUS|pipestatus)\b")
 _ENDS: Final = lazy_re.compile(r"\b(?:exit|return|exec|break|continue)\b")
 _WAITS: Final = lazy_re.compile(r"\bwait\b|\bfg\b|\bkill\s+-0\b|\bjobs\b")
+_FAILED: Final = lazy_re.compile(
+    r"(?:test|\[\[?) +[\"']?\$\{?(?P<name>\w+)\}?[\"']? +(?:-ne|-gt|!=) +[\"']?0[\"']?(?: +\]\]?)?"
+    r"|\(\( *\$?\{?(?P<counted>\w+)\}? *(?:(?:!=|>) *0 *)?\)\)"
+)
+"""A test that holds where a kept status is not 0."""
 _DECLARING: Final = frozenset({"export", "local", "declare", "typeset", "readonly"})
 _SHOWS: Final = frozenset({"echo", "printf", "logger", ":"})
 _DEEPEST: Final = 8
@@ -107,6 +112,12 @@ def end_status(command: Command) -> EndStatus | None:
             return status
         command = analysis.script.started_by
     return None
+
+
+def ends_the_script(command: Command) -> bool:
+    """Whether its script surely ends at once when a command in it fails: no later round of a loop starts it again."""
+    analysis = _followed(command)
+    return analysis is not None and analysis.outcome().kind == "ends"
 
 
 def _followed(command: Command) -> _Analysis | None:
@@ -293,6 +304,8 @@ class _Analysis(Struct, frozen=True):
             kept, rest = kept | {name}, rest[1:]
             if not rest:  # it is kept, and nobody asks for it: the assignment's own status is 0
                 return fate if fate.kind == "lost" else _Fate("lost", "later", (first.start, first.end))
+            if fate.kind == "fails" and (end := self.given_up(rest[0][0], name, fate)) is not None:
+                return end
         if any(self.uses(one, kept) for one, _ in rest):
             return _UNKNOWN
         return self.rest(rest, fate)
@@ -428,6 +441,21 @@ class _Analysis(Struct, frozen=True):
         """`exit $?` right behind the command."""
         words = self.words(statement)
         return words[:1] == ["exit"] and _STATUS.search(words[1]) is not None if len(words) == 2 else False
+
+    def given_up(self, statement: Statement, name: str, fate: _Fate) -> _Fate | None:
+        """The fate after `if [ $rc -ne 0 ]; then … exit $rc; fi`: a test of the kept status that ends the shell."""
+        if not isinstance(statement, If) or len(statement.clauses) != 1:
+            return None
+        condition, body = statement.clauses[0]
+        tested = _FAILED.fullmatch(self.text[condition.start : condition.end].strip(" \t\n;"))
+        if tested is None or name not in (tested["name"], tested["counted"]) or not body.items:
+            return None
+        *before, (last, _) = body.items
+        words = self.words(last)
+        if words[:1] != ["exit"] or len(words) != 2 or not all(self.succeeds(one) for one, _ in before):
+            return None
+        end = _ends(fate) if words[1] in (f"${name}", f"${{{name}}}") else self.exit(words, last, fate)
+        return end if end.kind == "ends" else None
 
     def uses(self, statement: Statement, names: frozenset[str]) -> bool:
         """It looks at one of the variables, and does not only print it."""

@@ -37,12 +37,12 @@ def check(workload: Workload, _context: Context) -> Iterator[Gap]:
 
     ## What it flags
     A name that begins with `NCCL_`, `TORCH_NCCL_` or `TORCH_FR_` and is in no release of NCCL (2.3 to 2.30) or torch
-    (1.7 to 2.14), and names with another beginning that are set in the same belief (`TORCH_DISTRIBUTED_TIMEOUT`). It
-    looks wherever a variable is written: `env`, a ConfigMap behind `envFrom`, `export`, `mpirun -x`, `srun --export`.
-    Names of plugins and images (`NCCL_FASTRAK_…`, `NCCL_VERSION`) are known, and a name that a visible script, program
-    or `$(NAME)` uses is the user's own. Info outside of training on several GPUs, where the real name is set beside it,
-    and for a name with a word that no real one has (`NCCL_CONTAINER`) or one that is near no real name, where a program
-    is not visible: that is likely your own.
+    (1.7 to 2.14), and names with another beginning that are set in the same belief (`TORCH_DISTRIBUTED_TIMEOUT`,
+    `TORCH_CUDA_ALLOC_CONF`). It looks wherever a variable is written: `env`, a ConfigMap behind `envFrom`, `export`,
+    `mpirun -x`, `srun --export`. Names of plugins and images (`NCCL_FASTRAK_…`, `NCCL_VERSION`) are known, and a name
+    that a visible script, program or `$(NAME)` uses is the user's own. Info outside of training on several GPUs, where
+    the real name is set beside it, and for a name with a word that no real one has (`NCCL_CONTAINER`) or one that is
+    near no real name, where a program is not visible: that is likely your own.
 
     ## Why it hurts
     NCCL and torch say nothing about a name that they do not know, so the setting is believed to be in force. The most
