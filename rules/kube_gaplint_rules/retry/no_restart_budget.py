@@ -117,8 +117,8 @@ def check(workload: Workload, context: Context) -> Iterator[Gap]:
     ## When to keep it
     Something outside the manifest starts the job again: declare `supervisor` in the profile. Owners that are visible
     (AppWrapper, an Argo Workflow with a retryStrategy) or that a label gives away (Airflow, Flyte) are known already.
-    Of runs of less than an hour, of up to 200 steps, or over a data set as small as MNIST (by its name, or in the visible
-    program), nothing is said.
+    Of runs of less than an hour, of up to 200 steps, or over a data set as small as MNIST (by its name, or by the text
+    of a visible program), nothing is said.
 
     ## Fix safety
     Unsafe: restarts help only where the program continues from its last checkpoint.
