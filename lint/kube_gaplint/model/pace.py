@@ -6,6 +6,7 @@ from msgspec import Struct
 
 from kube_gaplint.facts.datasets import SHORT_BY_NAME, TOYS, most_samples, toy, toy_in
 from kube_gaplint.model.profile import Profile
+from kube_gaplint.model.program_length import fixed_steps
 from kube_gaplint.model.setting import Absent, Set, Setting, known
 from kube_gaplint.model.training import Quantity, TrainingProcess
 from kube_gaplint.model.workload import Workload
@@ -25,7 +26,7 @@ class Pace(Struct, frozen=True):
     cut_to: float | None = None
     """Samples that the training set was cut down to."""
     usual: Quantity | None = None
-    """The length where it is up to who starts the script, unless they say something else."""
+    """The length that the script's defaults or the program's text give, unless who starts it says something else."""
     most_samples: float | None = None
     """Samples of the training set, by its name. What is filtered out or packed together makes steps fewer."""
 
@@ -38,7 +39,7 @@ class Pace(Struct, frozen=True):
             samples_per_step=known(process.settings.samples_per_step) or _by_device(process),
             step_seconds=step.value if isinstance(step, Set) else profile.step_seconds,
             cut_to=_number(process.settings.extra.get("training-samples")),
-            usual=process.settings.usual_total,
+            usual=process.settings.usual_total or _by_its_text(process),
             most_samples=_most_samples(process),
         )
 
@@ -139,6 +140,15 @@ def _by_device(process: TrainingProcess) -> float | None:
         return None
     times = 1.0 if passes is None else _number(passes)
     return batch * times * nodes.value * each.value if times else None
+
+
+def _by_its_text(process: TrainingProcess) -> Quantity | None:
+    """The length that the program's own text sets, where no option gives one. What it is handed may still change it."""
+    if isinstance(process.settings.total, Set):
+        return None
+    text = next(process.text.texts, None)
+    steps = None if text is None else fixed_steps(text)
+    return None if steps is None else Quantity(steps, "steps")
 
 
 def _most_samples(process: TrainingProcess) -> float | None:

@@ -27,8 +27,8 @@ def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
     framework that saves only its result, when it is done (OpenRLHF without save steps), counts as well. Info where the
     program is not visible and no volume or bucket is either, where a script of your own saves nothing, or only when its
     training is over, and for replicas of torchft, which take their state from one another. Smoke tests of up to 200
-    steps are left alone, whether they are given as steps or follow from epochs, batch size and a data set of known size
-    (GSM8K); so are benchmarks, evaluation and inference.
+    steps are left alone, whether an option or the program's text says so, or epochs, batch size and a data set of known
+    size (GSM8K); so are benchmarks, evaluation and inference.
 
     ## Why it hurts
     BLOOM lost a GPU about once a week, GLM-130B ten nodes in its first weeks. Both went on because there was a
