@@ -114,3 +114,19 @@ def test_a_note_has_no_cost() -> None:
     one = found(T25)
     assert one is not None
     assert one.consequence == ""
+
+
+@pytest.mark.parametrize(
+    ("image", "effect"),
+    [
+        (T113, "torch 1.13 then switches asynchronous error handling off"),
+        (T25, "torch 2.5 then switches asynchronous error handling off"),
+        ("pytorch/pytorch:2.6.0-cuda12.4-cudnn9-runtime", "torch 2.6 then starts no watchdog thread"),
+        (UNKNOWN, "gives up asynchronous error handling (up to 2.5) or its watchdog thread (from 2.6 on)"),
+    ],
+)
+def test_what_blocking_wait_takes_away(image: str, effect: str) -> None:
+    """NCCL002, whose two effects have one boundary."""
+    text = JOB.format(image=image, command=TORCHRUN, policy="", env='{name: NCCL_BLOCKING_WAIT, value: "1"}')
+    (finding,) = lint(Request(paths=("-",), stdin=text.encode(), select=("NCCL002",))).findings
+    assert finding.message.endswith(effect)

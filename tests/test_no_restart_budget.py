@@ -125,3 +125,20 @@ def test_ranks_that_meet_in_a_file_are_not_to_be_restarted() -> None:
 
 def test_the_exit_code_decides_under_exit_code() -> None:
     assert found(PYTORCH, restart="ExitCode") is None
+
+
+@pytest.mark.parametrize(
+    ("options", "careful", "edit"),
+    [
+        ("--train-iters=9000 --save=/ckpt --load=/ckpt --save-interval=100", False, True),
+        ("--train-iters=9000 --save=/ckpt --save-interval=100", True, False), ("", True, True),
+    ],
+)  # fmt: skip
+def test_a_restart_helps_only_programs_that_go_on(options: str, careful: bool, edit: bool) -> None:
+    given = ", ".join(options.split())
+    kind = SET.replace("POD", POD.replace("t.py OPTIONS", f"pretrain_gpt.py, {given}" if given else "t.py"))
+    finding = found(kind, "failurePolicy: {maxRestarts: 0}")
+    assert finding is not None
+    assert finding.fix is not None
+    assert finding.fix.title.startswith("see to it that a new start goes on") == careful
+    assert bool(finding.fix.changes) == edit

@@ -82,12 +82,6 @@ def test_what_torchrun_sets() -> None:
     assert "timeout" not in torch.RENDEZVOUS_KEYS["c10d"]
 
 
-def test_blocking_wait_and_the_watchdog() -> None:
-    assert torch.blocking_wait_drops_watchdog((2, 2)) is False
-    assert torch.blocking_wait_drops_watchdog((2, 4)) is None
-    assert torch.blocking_wait_drops_watchdog((2, 6)) is True
-
-
 @pytest.mark.parametrize(
     ("release", "shipped"),
     [((1, 13, 1), None), ((2, 0, 1), (2, 14, 3)), ((2, 3, 1), (2, 20, 5)), ((2, 9, 1), (2, 27, 5)), ((2, 13), None)],

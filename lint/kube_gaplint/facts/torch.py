@@ -219,16 +219,6 @@ def monitor_interval_seconds(release: Release) -> float:
     return 5.0 if release < (2, 4) else 0.1
 
 
-def blocking_wait_drops_watchdog(release: Release) -> bool | None:
-    """Whether blocking wait leaves the process without a watchdog thread; None where that was not read (2.3 to 2.5).
-
-    Up to 2.2 it switches asynchronous error handling off instead.
-    """
-    if release >= (2, 6):
-        return True
-    return None if release >= (2, 3) else False
-
-
 class ShippedNccl(Struct, frozen=True):
     """The NCCL release that the default CUDA wheel of a torch release requires."""
 

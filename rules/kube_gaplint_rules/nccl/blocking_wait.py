@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from kube_gaplint.findings import Fix, Gap, SetVariable, Severity
 from kube_gaplint.model.scale import size
 from kube_gaplint.model.training import TrainingProcess
-from kube_gaplint.model.watchdog import NO_WATCHDOG, RENAMED, waits_blocked
+from kube_gaplint.model.watchdog import NO_WATCHDOG, waits_blocked
 from kube_gaplint.rule import Context, rule
 
 
@@ -16,7 +16,7 @@ from kube_gaplint.rule import Context, rule
     severity=Severity.ERROR,
     evidence=("IL-0125",),
     evidence_kind="facts",
-    sources=("pytorch-process-group-nccl", "pytorch-blocking-wait", "pytorch-async-error-rfc"),
+    sources=("pytorch-process-group-nccl", "pytorch-blocking-wait", "pytorch-async-error-rfc", "pytorch-138001"),
 )
 def check(process: TrainingProcess, _context: Context) -> Iterator[Gap]:
     """Blocking wait is on: torch gives up its own means against hangs, and every collective stops the host.
@@ -24,7 +24,7 @@ def check(process: TrainingProcess, _context: Context) -> Iterator[Gap]:
     ## What it flags
     `TORCH_NCCL_BLOCKING_WAIT` (before torch 2.2: `NCCL_BLOCKING_WAIT`) with a value that torch reads as true: `1`, and
     since 2.2 `y`, `yes`, `t` and `true` in any case. torch 2.6 and later then start no watchdog thread: no dump of the
-    flight recorder, no heartbeat. torch up to 2.2 switch asynchronous error handling off instead.
+    flight recorder, no heartbeat. torch up to 2.5 switch asynchronous error handling off instead.
 
     ## Why it hurts
     No public incident blames this switch for a lost run; the rule follows from what torch's source does with it.
@@ -79,6 +79,7 @@ def check(process: TrainingProcess, _context: Context) -> Iterator[Gap]:
     ## References
     - https://pytorch.org/docs/stable/torch_nccl_environment_variables.html
     - https://github.com/pytorch/pytorch/issues/46874
+    - https://github.com/pytorch/pytorch/pull/138001
     - https://github.com/ray-project/ray/pull/29562
     """
     workload = process.workload
@@ -89,10 +90,10 @@ def check(process: TrainingProcess, _context: Context) -> Iterator[Gap]:
         return
     if process.torch_at_least(NO_WATCHDOG):
         effect = f"{process.torch_shown} then starts no watchdog thread"
-    elif process.torch_at_least(RENAMED) is False:
+    elif process.torch_at_least(NO_WATCHDOG) is False:
         effect = f"{process.torch_shown} then switches asynchronous error handling off"
     else:
-        effect = "torch then gives up asynchronous error handling (up to 2.2) or the watchdog thread (from 2.6 on)"
+        effect = "torch then gives up asynchronous error handling (up to 2.5) or its watchdog thread (from 2.6 on)"
     value = found.value
     assert value.origin is not None
     yield Gap(

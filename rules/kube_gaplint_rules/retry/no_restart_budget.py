@@ -16,7 +16,7 @@ from kube_gaplint.model.lone_restart import lone_restart
 from kube_gaplint.model.placement import any_spot
 from kube_gaplint.model.rendezvous import meeting
 from kube_gaplint.model.retry import FAILS_THE_SET, disruptions_are_ignored, pod_failure_policy, restart_policies
-from kube_gaplint.model.setting import Origin, Set, Unknown
+from kube_gaplint.model.setting import Absent, Origin, Set, Unknown
 from kube_gaplint.model.training import TrainingProcess
 from kube_gaplint.model.workload import RestartLayer, Workload
 from kube_gaplint.rule import Context, rule
@@ -121,7 +121,8 @@ def check(workload: Workload, context: Context) -> Iterator[Gap]:
     of a visible program), nothing is said.
 
     ## Fix safety
-    Unsafe: restarts help only where the program continues from its last checkpoint.
+    Unsafe: restarts help only where the program continues from its last checkpoint. There is no edit where it is seen
+    that it does not.
 
     ## References
     - https://arxiv.org/abs/2407.21783 (section 3.3.4)
@@ -150,6 +151,11 @@ def check(workload: Workload, context: Context) -> Iterator[Gap]:
         remedy = "let a JobSet restart all pods together, or start by torchrun with c10d under restartPolicy OnFailure"
 
     changes = () if _by_rule(layer) else _changes(workload, layer, proposed_budget(workload, context.profile))
+    resumes = [process.settings.resume for process in workload.processes]
+    if remedy is not None and not (resumes and all(isinstance(one, Set) and one.value for one in resumes)):
+        remedy = f"see to it that a new start goes on from the last checkpoint; then {remedy}"
+        if any(isinstance(one, Absent) or (isinstance(one, Set) and not one.value) for one in resumes):
+            changes = ()
     yield Gap(
         layer.origin,
         message,

@@ -127,13 +127,14 @@ def _place(workload: Workload) -> Origin:
 
 
 def _cost(workload: Workload, pods: int | None) -> str:
-    hour, devices = idle_cost(workload, 3600.0), f"{noun(workload)}s"
-    if pods is None or not hour:
+    devices = f"{noun(workload)}s"
+    if pods is None or not idle_cost(workload, 3600.0):
         return f"on a busy cluster some pods hold their {devices} and wait for the rest, which another job may hold"
     some = f"up to {pods - 1} pods hold their {devices} and wait"
     if pods == 2:
         some = f"one pod holds its {devices} and waits"
+    own = idle_cost(workload, 3600.0 * (pods - 1) / pods)  # all but the pod that is missing
     return (
         f"on a busy cluster {some} for the rest, which another half-started "
-        f"job may hold: close to {hour} lost in every hour"
+        f"job may hold: up to {own} lost in every hour by this job alone"
     )
