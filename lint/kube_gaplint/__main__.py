@@ -32,6 +32,10 @@ def main() -> int:
 
         if not is_check(arguments):
             return _run(arguments)
+        from kube_gaplint.cache import place
+
+        if place.switched_off(arguments):
+            return _run(arguments)
         from kube_gaplint.cache import replay
 
         return replay.run(arguments, lambda: _run(arguments))

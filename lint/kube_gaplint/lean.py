@@ -11,6 +11,7 @@ alone. Where a package is not built as expected, nothing is done, and it is impo
 
 from __future__ import annotations
 
+import os
 import sys
 import typing
 from collections.abc import Iterable, Iterator
@@ -68,7 +69,8 @@ def _shell(name: str) -> _Shell | None:
 
 @contextmanager
 def _standing_in(modules: dict[str, Any]) -> Iterator[None]:
-    """Within it, imports of these names give these modules."""
+    """Within it, imports of these names give these modules, unless the real ones have been imported before."""
+    modules = {name: module for name, module in modules.items() if name not in _modules}
     _modules.update(modules)
     try:
         yield
@@ -86,13 +88,20 @@ def import_msgspec() -> None:
     typing.ForwardRef = _no_forward_reference  # type: ignore[misc,assignment]
     try:
         # It prefers typing_extensions, for older Pythons' sake, which brings `inspect`.
-        with _standing_in({"typing_extensions": None} if "typing_extensions" not in _modules else {}):
+        with _standing_in({"typing_extensions": None, "platform": _platform()}):
             core = import_module("msgspec._core")
         vars(shell).update(Struct=core.Struct, NODEFAULT=core.NODEFAULT, field=_field_of(core.Field, core.NODEFAULT))
     except (ImportError, AttributeError):
         del _modules["msgspec"]
     finally:
         typing.ForwardRef = kept  # type: ignore[misc]
+
+
+def _platform() -> ModuleType:
+    """What msgspec's import of `uuid` asks `platform` for, the name of the system: the module compiles ten patterns."""
+    module = ModuleType("platform")
+    vars(module)["system"] = lambda: os.uname().sysname  # where there is none, it is not asked either
+    return module
 
 
 def _no_forward_reference(*_arguments: object, **_named: object) -> None:

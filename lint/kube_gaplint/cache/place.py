@@ -33,6 +33,11 @@ def folder() -> str:
     return os.path.join(base, "gaplint")
 
 
+def switched_off(arguments: Sequence[str]) -> bool:
+    """Whether the user wants no cache, by the command line or by the variable."""
+    return OPTION in arguments or bool(os.environ.get(OFF))
+
+
 def why_not(path: str, linted: Sequence[str] = ()) -> str:
     """Why the cache is not used, in words; empty where it is. `linted`: what may be paths that are linted.
 

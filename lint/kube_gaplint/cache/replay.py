@@ -53,7 +53,7 @@ def run(arguments: Sequence[str], command: Callable[[], int]) -> int:
 
 def _shelf(arguments: Sequence[str]) -> Shelf | None:
     """The opened cache; None where it is not used."""
-    if place.OPTION in arguments or "-" in arguments:  # standard input is there once
+    if place.switched_off(arguments) or "-" in arguments:  # standard input is there once
         return None
     path = place.folder()
     try:
