@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib
 import pkgutil
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 
 from kube_gaplint.rule import Rule
@@ -17,7 +18,7 @@ HEADER = '''"""The index of the rules in this pack. Written by tools/index_rules
 
 from __future__ import annotations
 
-ROWS: tuple[tuple[str, str, str, str, str, str, str], ...] = (
+ROWS: tuple[tuple[str, str, str, str, str, str, str, tuple[str, ...]], ...] = (
 '''
 
 
@@ -40,9 +41,15 @@ def rendered() -> str:
     lines = [HEADER]
     for rule, module in found_rules():
         row = (rule.code, rule.name, str(rule.severity), rule.view.__name__, module, rule.tier, rule.summary)
-        lines.append("    (\n" + "".join(f"        {_quoted(cell)},\n" for cell in row) + "    ),\n")
+        cells = [*map(_quoted, row), _tuple_of(need.__name__ for need in rule.needs)]
+        lines.append("    (\n" + "".join(f"        {cell},\n" for cell in cells) + "    ),\n")
     lines.append(")\n")
     return "".join(lines)
+
+
+def _tuple_of(names: Iterable[str]) -> str:
+    cells = [_quoted(name) for name in names]
+    return f"({cells[0]},)" if len(cells) == 1 else f"({', '.join(cells)})"
 
 
 def _quoted(text: str) -> str:

@@ -408,7 +408,7 @@ def _suppressed(found: list[_Found], loaded: Loaded, codes: frozenset[str], toda
 
 def _run_rules(sections: Sequence[Sequence[Any]], codes: frozenset[str], context: Context) -> list[list[_Found]]:
     """What the rules find in the views of each section."""
-    by_type: dict[type, list[Rule]] = {}
+    by_type: dict[type, list[registry.RuleInfo]] = {}
     total = sum(map(len, sections))
     number = 0
     found: list[list[_Found]] = []
@@ -417,10 +417,10 @@ def _run_rules(sections: Sequence[Sequence[Any]], codes: frozenset[str], context
         for view in views:
             progress.tell("judging", number, total)
             number += 1
-            rules = by_type.get(type(view))
-            if rules is None:
-                rules = by_type[type(view)] = registry.for_view(type(view), codes)
-            for rule in rules:
+            rows = by_type.get(type(view))
+            if rows is None:
+                rows = by_type[type(view)] = registry.for_view(type(view), codes)
+            for rule in registry.asked(rows, view):
                 for gap in rule.check(view, context):
                     subject = view.subject
                     if gap.container:

@@ -1,14 +1,14 @@
 """The rules that exist, known by a generated index so that only the modules in need are imported.
 
 A rule pack is a package with a module `_index` whose `ROWS` list its rules: code, name, severity, view, module, tier,
-first line of the page. The built-in pack is found by its name; other packs come through the entry point
+first line of the page, needs. The built-in pack is found by its name; other packs come through the entry point
 `kube_gaplint.rules` when the configuration names them.
 """
 
 from __future__ import annotations
 
 import importlib
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cache
 
 from msgspec import Struct
@@ -20,7 +20,8 @@ from kube_gaplint.rule import Rule
 
 
 class RuleInfo(Struct, frozen=True):
-    """A row of the index. `view` is the name of the model class that the rule looks at; empty for meta codes."""
+    """A row of the index. `view` is the name of the model class that the rule looks at; empty for meta codes. `needs`:
+    names of functions in `model.needs`."""
 
     code: str
     name: str
@@ -29,6 +30,7 @@ class RuleInfo(Struct, frozen=True):
     module: str
     tier: str
     summary: str
+    needs: tuple[str, ...] = ()
 
     @property
     def family(self) -> str:
@@ -127,9 +129,24 @@ def select(selected: Collection[str], ignored: Iterable[str]) -> frozenset[str]:
     return frozenset(chosen.difference(code for selector in ignored for code in resolve(selector)))
 
 
-def for_view(view: type, codes: frozenset[str]) -> list[Rule]:
-    """The rules among `codes` that look at this type of view, imported now."""
-    return [load(row.code) for row in rules() if row.view == view.__name__ and row.code in codes]
+def for_view(view: type, codes: frozenset[str]) -> list[RuleInfo]:
+    """The rules among `codes` that look at this type of view."""
+    return [row for row in rules() if row.view == view.__name__ and row.code in codes]
+
+
+def asked(rows: Iterable[RuleInfo], view: object) -> Iterator[Rule]:
+    """Those of the rules that find in a view what they need, imported now."""
+    from kube_gaplint.model import needs
+
+    met: dict[str, bool] = {}
+    for row in rows:
+        for need in row.needs:
+            if need not in met:
+                met[need] = getattr(needs, need)(view)
+            if not met[need]:
+                break
+        else:
+            yield load(row.code)
 
 
 def _near(text: str) -> list[str]:

@@ -34,16 +34,21 @@ class Context(Struct, frozen=True):
 
 
 Check: TypeAlias = Callable[[Any, Context], Iterator[Gap]]
+Need: TypeAlias = Callable[[Any], bool]
 
 
 class Rule(Struct, frozen=True):
-    """A rule as declared. `view` is the type of model object that the check is called with."""
+    """A rule as declared. `view` is the type of model object that the check is called with.
+
+    `needs` are functions of `model.needs`: where one says no, the rule has nothing to say, and is not imported.
+    """
 
     code: str
     name: str
     view: type
     severity: Severity
     check: Check
+    needs: tuple[Need, ...] = ()
     evidence: tuple[str, ...] = ()
     sources: tuple[str, ...] = ()
     evidence_kind: EvidenceKind = "direct"
@@ -63,6 +68,7 @@ def rule(
     name: str,
     view: type[View],
     severity: Severity,
+    needs: tuple[Callable[[View], bool], ...] = (),
     evidence: tuple[str, ...] = (),
     sources: tuple[str, ...] = (),
     evidence_kind: EvidenceKind = "direct",
@@ -79,6 +85,7 @@ def rule(
             view=view,
             severity=severity,
             check=check,
+            needs=needs,
             evidence=evidence,
             sources=sources,
             evidence_kind=evidence_kind,

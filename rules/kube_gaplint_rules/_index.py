@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-ROWS: tuple[tuple[str, str, str, str, str, str, str], ...] = (
+ROWS: tuple[tuple[str, str, str, str, str, str, str, tuple[str, ...]], ...] = (
     (
         "CKPT001",
         "checkpoint-on-ephemeral-storage",
@@ -11,6 +11,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str], ...] = (
         "kube_gaplint_rules.ckpt.checkpoint_on_ephemeral_storage",
         "core",
         "Checkpoints are written to a disk that goes away with the pod.",
+        (),
     ),
     (
         "CKPT002",
@@ -20,6 +21,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str], ...] = (
         "kube_gaplint_rules.ckpt.no_checkpoint",
         "core",
         "The training saves nothing, so that every failure costs everything since the start.",
+        (),
     ),
     (
         "CKPT003",
@@ -29,6 +31,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str], ...] = (
         "kube_gaplint_rules.ckpt.interval_long",
         "core",
         "Checkpoints are so far apart that one failure throws away more than it should.",
+        (),
     ),
     (
         "CKPT004",
@@ -38,6 +41,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str], ...] = (
         "kube_gaplint_rules.ckpt.interval_short",
         "core",
         "Checkpoints follow so closely that the run spends its time saving.",
+        (),
     ),
     (
         "CKPT005",
@@ -47,6 +51,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str], ...] = (
         "kube_gaplint_rules.ckpt.no_resume",
         "core",
         "Checkpoints are written, and a restart does not read them.",
+        (),
     ),
     (
         "CKPT006",
@@ -56,6 +61,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str], ...] = (
         "kube_gaplint_rules.ckpt.keeps_one_checkpoint",
         "core",
         "Only one checkpoint is kept: a failure while it is being replaced leaves none.",
+        ("sets_retention",),
     ),
     (
         "CKPT007",
@@ -65,6 +71,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str], ...] = (
         "kube_gaplint_rules.ckpt.no_checkpoint_retention",
         "core",
         "Every checkpoint is kept on a volume of fixed size, which fills up in the middle of the run.",
+        (),
     ),
     (
         "CKPT008",
@@ -74,6 +81,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str], ...] = (
         "kube_gaplint_rules.ckpt.single_node_volume_shared",
         "core",
         "A volume that one node can mount is given to pods on several nodes.",
+        ("knows_access_modes",),
     ),
     (
         "CKPT009",
@@ -83,6 +91,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str], ...] = (
         "kube_gaplint_rules.ckpt.checkpoint_on_fuse_bucket",
         "later",
         "Checkpoints are written straight to a bucket that is mounted as a folder.",
+        ("mounts_by_driver",),
     ),
     (
         "DATA001",
@@ -92,6 +101,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str], ...] = (
         "kube_gaplint_rules.data.wipes_shared_path_on_start",
         "core",
         "The start script deletes the checkpoints, or a folder that all pods share.",
+        ("runs_other_commands",),
     ),
     (
         "DATA002",
@@ -101,6 +111,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str], ...] = (
         "kube_gaplint_rules.data.shared_dataset_without_local_tier",
         "core",
         "Many nodes read the data set straight from one file server or bucket.",
+        (),
     ),
     (
         "DATA003",
@@ -110,6 +121,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str], ...] = (
         "kube_gaplint_rules.data.every_rank_downloads",
         "core",
         "Every pod fetches its model or data set from the Hub when it starts.",
+        (),
     ),
     (
         "DATA004",
@@ -119,6 +131,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str], ...] = (
         "kube_gaplint_rules.data.fuse_without_cache",
         "later",
         "Training data is read from a bucket that is mounted as a folder, without a cache.",
+        (),
     ),
     (
         "DATA005",
@@ -128,6 +141,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str], ...] = (
         "kube_gaplint_rules.data.stages_data_in_main_container",
         "later",
         "The start script copies data from a bucket while the job already holds its GPUs.",
+        ("runs_other_commands",),
     ),
     (
         "DATA006",
@@ -137,6 +151,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str], ...] = (
         "kube_gaplint_rules.data.nfs_mount_options",
         "later",
         "Many nodes use an NFS volume over a single connection each.",
+        ("knows_mount_options",),
     ),
     (
         "EVICT001",
@@ -146,6 +161,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str], ...] = (
         "kube_gaplint_rules.evict.karpenter_may_disrupt",
         "core",
         "Karpenter may take the nodes of a running job.",
+        ("meets_karpenter",),
     ),
     (
         "EVICT002",
@@ -155,6 +171,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str], ...] = (
         "kube_gaplint_rules.evict.autoscaler_may_evict",
         "core",
         "The cluster autoscaler may drain the nodes of a running job.",
+        ("meets_cluster_autoscaler",),
     ),
     (
         "EVICT003",
@@ -164,6 +181,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str], ...] = (
         "kube_gaplint_rules.evict.spot_unprotected",
         "core",
         "A job on spot nodes does not survive that they are taken away.",
+        ("chooses_nodes",),
     ),
     (
         "EVICT004",
@@ -173,6 +191,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str], ...] = (
         "kube_gaplint_rules.evict.eviction_annotation_misplaced",
         "core",
         "The annotation that keeps autoscalers off the pods stands where no autoscaler looks, or is not understood.",
+        ("is_annotated",),
     ),
     (
         "EVICT005",
@@ -182,6 +201,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str], ...] = (
         "kube_gaplint_rules.evict.gang_priority_inconsistent",
         "core",
         "Roles of one gang have different priorities, so that part of it can be preempted.",
+        ("has_several_roles", "has_priority"),
     ),
     (
         "EVICT006",
@@ -191,6 +211,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str], ...] = (
         "kube_gaplint_rules.evict.grace_exceeds_spot_notice",
         "later",
         "The grace period is longer than the notice with which spot nodes are taken away.",
+        ("chooses_nodes",),
     ),
     (
         "EVICT007",
@@ -200,6 +221,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str], ...] = (
         "kube_gaplint_rules.evict.preemptible_unprotected",
         "later",
         "A job that gives way to others has no retry or no checkpoint.",
+        ("has_priority",),
     ),
     (
         "EVICT008",
@@ -209,6 +231,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str], ...] = (
         "kube_gaplint_rules.evict.pdb_only_protection",
         "later",
         "A PodDisruptionBudget is all that keeps a training gang in place, and it only delays.",
+        ("has_disruption_budget",),
     ),
     (
         "EVICT009",
@@ -218,6 +241,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str], ...] = (
         "kube_gaplint_rules.evict.pool_taint_not_tolerated",
         "later",
         "The pods ask for nodes whose taint they do not tolerate, and stay Pending.",
+        ("chooses_nodes",),
     ),
     (
         "EVICT010",
@@ -227,6 +251,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str], ...] = (
         "kube_gaplint_rules.evict.blanket_toleration",
         "core",
         "The pods tolerate every taint, also those that say that their node is dead or unhealthy.",
+        ("has_tolerations",),
     ),
     (
         "GPU001",
@@ -236,6 +261,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str], ...] = (
         "kube_gaplint_rules.gpu.small_dev_shm",
         "core",
         "Several GPUs share a container whose /dev/shm is the runtime's 64 MiB.",
+        (),
     ),
     (
         "GPU002",
@@ -245,6 +271,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str], ...] = (
         "kube_gaplint_rules.gpu.dev_shm_shape",
         "core",
         "The volume at /dev/shm is on disk, has no bound, or is as large as the container's memory.",
+        (),
     ),
     (
         "GPU003",
@@ -254,6 +281,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str], ...] = (
         "kube_gaplint_rules.gpu.process_count_mismatch",
         "core",
         "The number of processes, nodes or parallel groups does not fit the pods and GPUs that the object asks for.",
+        (),
     ),
     (
         "GPU004",
@@ -263,6 +291,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str], ...] = (
         "kube_gaplint_rules.gpu.visible_devices_override",
         "core",
         "The container asks the runtime for GPUs past the scheduler, and sees those of other jobs.",
+        ("overrides_devices",),
     ),
     (
         "GPU005",
@@ -272,6 +301,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str], ...] = (
         "kube_gaplint_rules.gpu.no_memory_request",
         "core",
         "A training container on a shared node asks for GPUs and for no memory.",
+        (),
     ),
     (
         "GPU006",
@@ -281,6 +311,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str], ...] = (
         "kube_gaplint_rules.gpu.no_ephemeral_storage_request",
         "core",
         "The job fills the node's disk, which it did not ask for.",
+        (),
     ),
     (
         "GPU007",
@@ -290,6 +321,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str], ...] = (
         "kube_gaplint_rules.gpu.cpu_starved",
         "core",
         "The training container has too few CPUs for its GPUs and data workers, or asks for none.",
+        (),
     ),
     (
         "GPU008",
@@ -299,6 +331,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str], ...] = (
         "kube_gaplint_rules.gpu.sidecar_ephemeral_limit",
         "core",
         "The disk limit of a sidecar bounds the whole pod, training container included.",
+        ("has_helpers",),
     ),
     (
         "GPU009",
@@ -308,6 +341,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str], ...] = (
         "kube_gaplint_rules.gpu.gpu_not_requested",
         "later",
         "The job means to train on GPUs and asks the scheduler for none.",
+        ("has_no_device",),
     ),
     (
         "GPU010",
@@ -317,6 +351,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str], ...] = (
         "kube_gaplint_rules.gpu.memory_headroom",
         "later",
         "The memory limit leaves too little beside /dev/shm for the processes of the container.",
+        (),
     ),
     (
         "IMG001",
@@ -326,6 +361,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str], ...] = (
         "kube_gaplint_rules.img.mutable_image",
         "core",
         "The image's name stands for another image tomorrow, so that a restart may run other code than before.",
+        (),
     ),
     (
         "IMG002",
@@ -335,6 +371,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str], ...] = (
         "kube_gaplint_rules.img.installs_at_start",
         "core",
         "The job installs software when it starts, so that every restart needs the network and may get other versions.",
+        ("runs_other_commands",),
     ),
     (
         "IMG003",
@@ -344,6 +381,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str], ...] = (
         "kube_gaplint_rules.img.pull_always",
         "core",
         "A pinned image is asked for at every start, so that a restart needs the registry.",
+        (),
     ),
     (
         "IMG004",
@@ -353,6 +391,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str], ...] = (
         "kube_gaplint_rules.img.image_skew_across_roles",
         "core",
         "Ranks of one collective run different images.",
+        ("has_several_roles",),
     ),
     (
         "IMG005",
@@ -362,6 +401,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str], ...] = (
         "kube_gaplint_rules.img.anonymous_registry_pull",
         "later",
         "Many pods pull an image from Docker Hub without an account.",
+        (),
     ),
     (
         "NCCL001",
@@ -371,6 +411,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str], ...] = (
         "kube_gaplint_rules.nccl.async_error_handling",
         "core",
         "NCCL's asynchronous error handling is off: when one rank dies, the others wait for it for ever.",
+        (),
     ),
     (
         "NCCL002",
@@ -380,6 +421,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str], ...] = (
         "kube_gaplint_rules.nccl.blocking_wait",
         "core",
         "Blocking wait is on: torch gives up its own means against hangs, and every collective stops the host.",
+        (),
     ),
     (
         "NCCL003",
@@ -389,6 +431,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str], ...] = (
         "kube_gaplint_rules.nccl.process_group_timeout",
         "later",
         "A multi-node job leaves the collective timeout at its default, so nobody chose how long a hang may last.",
+        (),
     ),
     (
         "NCCL004",
@@ -398,6 +441,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str], ...] = (
         "kube_gaplint_rules.nccl.process_group_timeout_extreme",
         "core",
         "The collective timeout is hours long or switched off, or so short that a flapping link ends the run.",
+        ("sets_timeout",),
     ),
     (
         "NCCL005",
@@ -407,6 +451,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str], ...] = (
         "kube_gaplint_rules.nccl.ib_timeout",
         "core",
         "The InfiniBand/RoCE timeout is at NCCL's default or below: a link that is away for seconds ends the run.",
+        (),
     ),
     (
         "NCCL006",
@@ -416,6 +461,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str], ...] = (
         "kube_gaplint_rules.nccl.flight_recorder",
         "core",
         "torch's flight recorder is off or writes where its dump is lost: after a hang nothing tells who was missing.",
+        (),
     ),
     (
         "NCCL007",
@@ -425,6 +471,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str], ...] = (
         "kube_gaplint_rules.nccl.unknown_variable",
         "core",
         "A variable that looks like NCCL's or torch's is read by no release: it is misspelt, or made up.",
+        (),
     ),
     (
         "NCCL008",
@@ -434,6 +481,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str], ...] = (
         "kube_gaplint_rules.nccl.ineffective_value",
         "core",
         "A variable has a value that its reader takes for something else, up to the opposite of what is written.",
+        (),
     ),
     (
         "NCCL009",
@@ -443,6 +491,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str], ...] = (
         "kube_gaplint_rules.nccl.renamed_variable",
         "later",
         "A variable of torch stands under its old name, which torch 2.2 and later read with a warning or not at all.",
+        (),
     ),
     (
         "NCCL010",
@@ -452,6 +501,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str], ...] = (
         "kube_gaplint_rules.nccl.fast_transport_disabled",
         "core",
         "A fast transport is switched off on machines that have it: the job pays for hardware that it does not use.",
+        (),
     ),
     (
         "NCCL011",
@@ -461,6 +511,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str], ...] = (
         "kube_gaplint_rules.nccl.watchdog_monitor",
         "core",
         "Nobody watches torch's watchdog thread any more, or its heartbeat is set to a time that cannot work.",
+        (),
     ),
     (
         "NCCL012",
@@ -470,6 +521,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str], ...] = (
         "kube_gaplint_rules.nccl.no_progress_watchdog",
         "later",
         "Nothing visible notices when a multi-node run stops making progress: a hang lasts until a person looks.",
+        (),
     ),
     (
         "NCCL013",
@@ -479,6 +531,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str], ...] = (
         "kube_gaplint_rules.nccl.debug_left_on",
         "core",
         "Debugging output of every collective is left on in a multi-node run: it slows the run and buries the error.",
+        (),
     ),
     (
         "NET001",
@@ -488,6 +541,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str], ...] = (
         "kube_gaplint_rules.net.interface_exclude_readmits_loopback",
         "core",
         "An exclusion list of network interfaces lets NCCL choose the loopback interface.",
+        (),
     ),
     (
         "NET002",
@@ -497,6 +551,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str], ...] = (
         "kube_gaplint_rules.net.host_interface_name",
         "core",
         "NCCL or Gloo is told to use a network card of the host, which the pod does not have.",
+        (),
     ),
     (
         "NET003",
@@ -506,6 +561,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str], ...] = (
         "kube_gaplint_rules.net.memlock_nonroot",
         "core",
         "IPC_LOCK is added to a container that does not run as root, where it has no effect.",
+        ("adds_capabilities",),
     ),
     (
         "NET004",
@@ -515,6 +571,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str], ...] = (
         "kube_gaplint_rules.net.rendezvous_address",
         "core",
         "The processes are to meet at an address that no pod of the job has, or not for long.",
+        (),
     ),
     (
         "NET005",
@@ -524,6 +581,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str], ...] = (
         "kube_gaplint_rules.net.headless_hides_unready",
         "core",
         "The Service of the rendezvous hides pods until they are ready, and they get ready only after it.",
+        (),
     ),
     (
         "NET006",
@@ -533,6 +591,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str], ...] = (
         "kube_gaplint_rules.net.istio_sidecar",
         "core",
         "Istio puts its proxy into the training pods, because nothing tells it not to.",
+        ("is_in_mesh",),
     ),
     (
         "NET007",
@@ -542,6 +601,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str], ...] = (
         "kube_gaplint_rules.net.hostnetwork_dns_policy",
         "core",
         "Pods on the host's network ask the node's resolver for names that only the cluster knows.",
+        ("is_on_host_network",),
     ),
     (
         "NET008",
@@ -551,6 +611,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str], ...] = (
         "kube_gaplint_rules.net.rdma_without_ipc_lock",
         "later",
         "A container gets RDMA devices, but may not lock the memory that they need.",
+        (),
     ),
     (
         "NET009",
@@ -560,6 +621,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str], ...] = (
         "kube_gaplint_rules.net.hostnetwork_port_clash",
         "later",
         "Pods on the host's network use a fixed port, and two of them may land on one node.",
+        ("is_on_host_network",),
     ),
     (
         "NET010",
@@ -569,6 +631,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str], ...] = (
         "kube_gaplint_rules.net.sidecar_blocks_completion",
         "later",
         "A helper beside the trainer never ends, so that the job never does.",
+        ("has_several_containers",),
     ),
     (
         "NODE001",
@@ -578,6 +641,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str], ...] = (
         "kube_gaplint_rules.node.node_auto_upgrade",
         "core",
         "Something upgrades, reboots or replaces GPU nodes by itself, at an hour that it chooses.",
+        (),
     ),
     (
         "NODE002",
@@ -587,6 +651,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str], ...] = (
         "kube_gaplint_rules.node.floating_node_image",
         "core",
         "GPU nodes take whatever machine image is newest, so an image release replaces or changes nodes under a run.",
+        (),
     ),
     (
         "NODE003",
@@ -596,6 +661,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str], ...] = (
         "kube_gaplint_rules.node.unattended_os_upgrades",
         "core",
         "The operating system of GPU nodes upgrades itself while jobs run on it.",
+        (),
     ),
     (
         "NODE004",
@@ -605,6 +671,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str], ...] = (
         "kube_gaplint_rules.node.nodepool_consolidates",
         "core",
         "The autoscaler takes GPU nodes away that look underused or costly, and evicts the training pods on them.",
+        (),
     ),
     (
         "NODE005",
@@ -614,6 +681,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str], ...] = (
         "kube_gaplint_rules.node.nodepool_expires",
         "core",
         "GPU nodes have an age limit, and a node that reaches it is drained with the training on it.",
+        (),
     ),
     (
         "NODE006",
@@ -623,6 +691,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str], ...] = (
         "kube_gaplint_rules.node.driver_auto_upgrade",
         "core",
         "An operator upgrades the kernel driver of GPU nodes by itself and deletes the pods that are in its way.",
+        (),
     ),
     (
         "NODE007",
@@ -632,6 +701,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str], ...] = (
         "kube_gaplint_rules.node.daemonset_rolls_all_nodes",
         "core",
         "A change of the network, driver or device plugin DaemonSet reaches most GPU nodes at once.",
+        (),
     ),
     (
         "NODE008",
@@ -641,6 +711,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str], ...] = (
         "kube_gaplint_rules.node.host_daemon_reload",
         "core",
         "A pod reloads systemd or restarts the container runtime of GPU nodes, and running containers lose their GPUs.",
+        (),
     ),
     (
         "NODE009",
@@ -650,6 +721,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str], ...] = (
         "kube_gaplint_rules.node.webhook_fails_closed",
         "core",
         "When the webhook's backend is down, no training pod can be created, so no run comes back.",
+        (),
     ),
     (
         "RETRY001",
@@ -659,6 +731,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str], ...] = (
         "kube_gaplint_rules.retry.no_restart_budget",
         "core",
         "Nothing starts the job again: one failed pod ends the whole run until a person notices.",
+        (),
     ),
     (
         "RETRY002",
@@ -668,6 +741,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str], ...] = (
         "kube_gaplint_rules.retry.disruption_spends_retries",
         "core",
         "Drains, preemptions and lost nodes spend the retries that are meant for faults of the job itself.",
+        (),
     ),
     (
         "RETRY003",
@@ -677,6 +751,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str], ...] = (
         "kube_gaplint_rules.retry.partial_gang_restart",
         "core",
         "Pods of a fixed-size gang restart one by one, and a lone rank that comes back cannot join the others.",
+        (),
     ),
     (
         "RETRY004",
@@ -686,6 +761,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str], ...] = (
         "kube_gaplint_rules.retry.exit_code_swallowed",
         "core",
         "The script ends with 0 though training failed: the failure counts as success, and nothing is retried.",
+        ("loses_status",),
     ),
     (
         "RETRY005",
@@ -695,6 +771,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str], ...] = (
         "kube_gaplint_rules.retry.survivors_hold_gpus",
         "core",
         "When the job has failed or ended, its other pods keep running and hold their GPUs.",
+        ("is_kubeflow",),
     ),
     (
         "RETRY006",
@@ -704,6 +781,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str], ...] = (
         "kube_gaplint_rules.retry.unbounded_retries",
         "core",
         "Retries have no bound, so that a job which always fails restarts for ever and holds its GPUs.",
+        (),
     ),
     (
         "RETRY007",
@@ -713,6 +791,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str], ...] = (
         "kube_gaplint_rules.retry.jobset_child_backoff",
         "core",
         "Child Jobs of a JobSet retry single pods before the set restarts, while the other pods wait for them.",
+        ("restarted_as_a_set",),
     ),
     (
         "RETRY008",
@@ -722,6 +801,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str], ...] = (
         "kube_gaplint_rules.retry.failure_policy_needs_never",
         "core",
         "The API server rejects a Job that has a podFailurePolicy and a restartPolicy other than Never.",
+        ("has_failure_policy",),
     ),
     (
         "RETRY009",
@@ -731,6 +811,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str], ...] = (
         "kube_gaplint_rules.retry.retries_every_exit_code",
         "core",
         "All retries are open to every failure: an error of the program is tried as often as the loss of a node.",
+        (),
     ),
     (
         "RETRY010",
@@ -740,6 +821,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str], ...] = (
         "kube_gaplint_rules.retry.no_node_health_gate",
         "core",
         "The job starts again by itself, and nothing keeps it from the node on which it has just failed.",
+        (),
     ),
     (
         "RETRY011",
@@ -749,6 +831,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str], ...] = (
         "kube_gaplint_rules.retry.pod_replacement_overlap",
         "later",
         "The Job makes a new pod for an index while the old one is still ending: two pods hold the same rank.",
+        ("is_job",),
     ),
     (
         "RETRY012",
@@ -758,6 +841,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str], ...] = (
         "kube_gaplint_rules.retry.mpi_launcher_policy",
         "later",
         "The launcher of an MPIJob has a restart policy that its operator does not act on.",
+        ("is_mpi_job",),
     ),
     (
         "RETRY013",
@@ -767,6 +851,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str], ...] = (
         "kube_gaplint_rules.retry.rendezvous_store_on_spot",
         "later",
         "The store of the c10d rendezvous lives in a pod on a spot node: when that pod goes, elasticity goes with it.",
+        ("has_agent", "pods_choose_nodes"),
     ),
     (
         "RETRY014",
@@ -776,6 +861,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str], ...] = (
         "kube_gaplint_rules.retry.elastic_store_share",
         "later",
         "In torch 2.4 and 2.5 restarts of torchrun find the keys of earlier attempts in a shared store, and fail.",
+        ("has_agent",),
     ),
     (
         "RETRY015",
@@ -785,6 +871,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str], ...] = (
         "kube_gaplint_rules.retry.deadline_or_ttl_short",
         "later",
         "A deadline ends a healthy run, or a short time to live deletes the logs of a failed one.",
+        (),
     ),
     (
         "RETRY016",
@@ -794,6 +881,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str], ...] = (
         "kube_gaplint_rules.retry.retry_budget_below_expected_failures",
         "core",
         "The restart budget is smaller than the number of failures to expect over the planned run.",
+        (),
     ),
     (
         "RETRY017",
@@ -803,6 +891,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str], ...] = (
         "kube_gaplint_rules.retry.setting_in_wrong_place",
         "core",
         "A setting for failures stands where the API server drops it, or is misspelt: it looks set and does nothing.",
+        (),
     ),
     (
         "RETRY018",
@@ -812,6 +901,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str], ...] = (
         "kube_gaplint_rules.retry.static_rendezvous_restart",
         "core",
         "torchrun is to restart its workers, but the rendezvous does not let the other nodes take part.",
+        ("has_agent",),
     ),
     (
         "RETRY019",
@@ -821,6 +911,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str], ...] = (
         "kube_gaplint_rules.retry.exit_code_policy_mismatch",
         "core",
         "restartPolicy ExitCode waits for exit codes that the program never gives, or that the operator never reads.",
+        ("restarted_by_training_operator",),
     ),
     (
         "SCHED001",
@@ -830,6 +921,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str], ...] = (
         "kube_gaplint_rules.sched.no_gang_scheduling",
         "core",
         "Nothing starts the pods of a training job all together or not at all.",
+        (),
     ),
     (
         "SCHED002",
@@ -839,6 +931,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str], ...] = (
         "kube_gaplint_rules.sched.min_available_below_gang",
         "core",
         "The gang starts with fewer pods than the training needs.",
+        (),
     ),
     (
         "SCHED003",
@@ -848,6 +941,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str], ...] = (
         "kube_gaplint_rules.sched.mpi_wait_deadlock",
         "core",
         "An MPIJob's launcher waits for the workers, and the workers' gang waits for the launcher.",
+        ("is_mpi_job",),
     ),
     (
         "SCHED004",
@@ -857,6 +951,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str], ...] = (
         "kube_gaplint_rules.sched.idle_gpu_holder",
         "later",
         "A container holds GPUs and only sleeps.",
+        ("runs_other_commands",),
     ),
     (
         "SLURM001",
@@ -866,6 +961,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str], ...] = (
         "kube_gaplint_rules.slurm.srun_survives_dead_rank",
         "core",
         "srun keeps the step alive when a rank dies, so a crash of one task holds all nodes.",
+        (),
     ),
     (
         "SLURM002",
@@ -875,6 +971,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str], ...] = (
         "kube_gaplint_rules.slurm.no_requeue",
         "core",
         "Nothing starts the job again after a crash, so the nodes are lost until a person looks.",
+        (),
     ),
     (
         "SLURM003",
@@ -884,6 +981,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str], ...] = (
         "kube_gaplint_rules.slurm.time_limit_without_signal",
         "core",
         "The time limit kills a job of many GPUs without warning, and all work since the last save is lost.",
+        (),
     ),
     (
         "SLURM004",
@@ -893,6 +991,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str], ...] = (
         "kube_gaplint_rules.slurm.nodeset_unprotected",
         "later",
         "A change of the node set replaces slurmd pods under the jobs that run in them.",
+        (),
     ),
     (
         "SLURM005",
@@ -902,6 +1001,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str], ...] = (
         "kube_gaplint_rules.slurm.slurm_conf_resilience",
         "core",
         "The cluster's slurm.conf keeps bad nodes in service, or leaves jobs hanging on them.",
+        (),
     ),
     (
         "SLURM006",
@@ -911,6 +1011,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str], ...] = (
         "kube_gaplint_rules.slurm.no_kill_or_wait_unlimited",
         "core",
         "The script asks Slurm to keep a step alive that has lost a rank or a node.",
+        (),
     ),
     (
         "SLURM007",
@@ -920,6 +1021,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str], ...] = (
         "kube_gaplint_rules.slurm.log_truncated_on_requeue",
         "core",
         "A requeued job overwrites its log, and with it the evidence of the failure.",
+        (),
     ),
     (
         "SLURM008",
@@ -929,6 +1031,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str], ...] = (
         "kube_gaplint_rules.slurm.directive_ignored",
         "core",
         "An #SBATCH line has no effect, so the job runs without what it asks for.",
+        (),
     ),
     (
         "SLURM009",
@@ -938,6 +1041,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str], ...] = (
         "kube_gaplint_rules.slurm.log_without_node_name",
         "later",
         "The log does not tell which host wrote a line, so a bad node cannot be found and excluded.",
+        (),
     ),
     (
         "STOP001",
@@ -947,6 +1051,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str], ...] = (
         "kube_gaplint_rules.stop.shell_swallows_sigterm",
         "core",
         "A shell stays in front of the training, so that SIGTERM never reaches it.",
+        ("has_shell_in_front",),
     ),
     (
         "STOP002",
@@ -956,6 +1061,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str], ...] = (
         "kube_gaplint_rules.stop.grace_period_short",
         "core",
         "The pods are killed before a save on SIGTERM can end.",
+        (),
     ),
     (
         "STOP003",
@@ -965,6 +1071,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str], ...] = (
         "kube_gaplint_rules.stop.torchelastic_shutdown_timeout",
         "core",
         "torchrun kills its workers long before the pod's grace period is over.",
+        ("asks_for_grace",),
     ),
     (
         "STOP004",
@@ -974,6 +1081,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str], ...] = (
         "kube_gaplint_rules.stop.prestop_exceeds_grace",
         "core",
         "The preStop hook uses up the whole grace period, so that the program gets SIGKILL without warning.",
+        ("has_stop_hook",),
     ),
     (
         "STOP005",
@@ -983,5 +1091,6 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str], ...] = (
         "kube_gaplint_rules.stop.liveness_probe_kills_training",
         "core",
         "A liveness probe restarts a rank that is only busy.",
+        ("has_liveness_probe",),
     ),
 )

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from kube_gaplint.facts.storage import FUSE_DRIVERS
 from kube_gaplint.findings import Fix, Gap, Related, Severity
+from kube_gaplint.model.needs import mounts_by_driver
 from kube_gaplint.model.setting import Set
 from kube_gaplint.model.storage import kept
 from kube_gaplint.model.training import TrainingProcess
@@ -14,6 +15,7 @@ from kube_gaplint.rule import Context, rule
     code="CKPT009",
     name="checkpoint-on-fuse-bucket",
     view=TrainingProcess,
+    needs=(mounts_by_driver,),
     severity=Severity.INFO,
     tier="later",
     evidence=("fuse-checkpoints", "opt-175b", "gcsfuse-stall"),

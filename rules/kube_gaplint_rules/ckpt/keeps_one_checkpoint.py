@@ -3,6 +3,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kube_gaplint.findings import Change, Fix, Gap, ReplaceValue, Severity
+from kube_gaplint.model.needs import sets_retention
 from kube_gaplint.model.setting import Set
 from kube_gaplint.model.training import TrainingProcess
 from kube_gaplint.rule import Context, rule
@@ -12,6 +13,7 @@ from kube_gaplint.rule import Context, rule
     code="CKPT006",
     name="keeps-one-checkpoint",
     view=TrainingProcess,
+    needs=(sets_retention,),
     severity=Severity.WARNING,
     evidence=("adaptdl-70", "disk-full-checkpoints"),
 )

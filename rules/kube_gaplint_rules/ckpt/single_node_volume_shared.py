@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from kube_gaplint.facts.purposes import SERVER_KINDS
 from kube_gaplint.findings import Fix, Gap, Related, Severity
+from kube_gaplint.model.needs import knows_access_modes
 from kube_gaplint.model.setting import Set
 from kube_gaplint.model.workload import Role, Volume, Workload
 from kube_gaplint.rule import Context, rule
@@ -16,6 +17,7 @@ HOSTNAME = "kubernetes.io/hostname"
     code="CKPT008",
     name="single-node-volume-shared",
     view=Workload,
+    needs=(knows_access_modes,),
     severity=Severity.ERROR,
     evidence=("rwo-multinode",),
 )

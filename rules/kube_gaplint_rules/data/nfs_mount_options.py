@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from kube_gaplint.facts.storage import NFS_CLIENTS
 from kube_gaplint.findings import AppendItem, Fix, Gap, Related, Severity
+from kube_gaplint.model.needs import knows_mount_options
 from kube_gaplint.model.scale import node_count
 from kube_gaplint.model.setting import Set, Unknown
 from kube_gaplint.model.workload import Backing, Volume, Workload
@@ -18,6 +19,7 @@ _OPTION = "nconnect=16"
     code="DATA006",
     name="nfs-mount-options",
     view=Workload,
+    needs=(knows_mount_options,),
     severity=Severity.INFO,
     evidence=("IL-0137",),
     tier="later",

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from kube_gaplint.findings import Fix, Gap, Severity
 from kube_gaplint.model.data import stagings
+from kube_gaplint.model.needs import runs_other_commands
 from kube_gaplint.model.scale import gpu_count
 from kube_gaplint.model.workload import Workload
 from kube_gaplint.rule import Context, rule
@@ -13,6 +14,7 @@ from kube_gaplint.rule import Context, rule
     code="DATA005",
     name="stages-data-in-main-container",
     view=Workload,
+    needs=(runs_other_commands,),
     severity=Severity.INFO,
     evidence=("IL-0129", "byterobust"),
     tier="later",

@@ -3,6 +3,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kube_gaplint.findings import Fix, Gap, Related, Severity
+from kube_gaplint.model.needs import runs_other_commands
 from kube_gaplint.model.setting import Set
 from kube_gaplint.model.start import starting_containers
 from kube_gaplint.model.wipe import Wipe, shared_volume, wiped_save, wipes
@@ -14,6 +15,7 @@ from kube_gaplint.rule import Context, rule
     code="DATA001",
     name="wipes-shared-path-on-start",
     view=Workload,
+    needs=(runs_other_commands,),
     severity=Severity.WARNING,
     evidence=("IL-0137",),
 )

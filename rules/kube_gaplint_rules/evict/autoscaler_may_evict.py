@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from kube_gaplint.findings import Gap, Related, Severity, annotate
 from kube_gaplint.model.eviction import SAFE_TO_EVICT, holding_budgets, refuses_drain, unspared
+from kube_gaplint.model.needs import meets_cluster_autoscaler
 from kube_gaplint.model.placement import spot
 from kube_gaplint.model.scale import size
 from kube_gaplint.model.workload import Workload
@@ -14,6 +15,7 @@ from kube_gaplint.rule import Context, rule
     code="EVICT002",
     name="autoscaler-may-evict",
     view=Workload,
+    needs=(meets_cluster_autoscaler,),
     severity=Severity.WARNING,
     evidence=("cluster-autoscaler-jobs",),
     sources=("cluster-autoscaler-faq",),

@@ -3,6 +3,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kube_gaplint.findings import Change, Fix, Gap, SetKey, Severity
+from kube_gaplint.model.needs import has_tolerations
 from kube_gaplint.model.pod import Toleration, tolerations
 from kube_gaplint.model.scale import size
 from kube_gaplint.model.setting import Absent, Set
@@ -18,6 +19,7 @@ DEAD = frozenset({"node.kubernetes.io/unreachable", "node.kubernetes.io/not-read
     code="EVICT010",
     name="blanket-toleration",
     view=Workload,
+    needs=(has_tolerations,),
     severity=Severity.WARNING,
     evidence=(
         "IL-0025",

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from kube_gaplint.findings import Change, Fix, Gap, ReplaceValue, Severity
 from kube_gaplint.model.eviction import DO_NOT_DISRUPT, REMOVED, SAFE_TO_EVICT, before_karpenter_1_0
+from kube_gaplint.model.needs import is_annotated
 from kube_gaplint.model.pod import is_text
 from kube_gaplint.model.setting import Set
 from kube_gaplint.model.workload import Role, Workload
@@ -14,6 +15,7 @@ from kube_gaplint.rule import Context, rule
     code="EVICT004",
     name="eviction-annotation-misplaced",
     view=Workload,
+    needs=(is_annotated,),
     severity=Severity.ERROR,
     evidence=(
         "autoscaler-1497",

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from kube_gaplint.findings import Change, Fix, Gap, Related, SetKey, Severity
 from kube_gaplint.model.eviction import gang
+from kube_gaplint.model.needs import has_priority, has_several_roles
 from kube_gaplint.model.scale import size
 from kube_gaplint.model.setting import Absent, Set, Unknown
 from kube_gaplint.model.workload import Role, Workload
@@ -16,6 +17,7 @@ FIELD = "priorityClassName"
     code="EVICT005",
     name="gang-priority-inconsistent",
     view=Workload,
+    needs=(has_several_roles, has_priority),
     severity=Severity.WARNING,
     evidence=("trainer-preemption",),
 )

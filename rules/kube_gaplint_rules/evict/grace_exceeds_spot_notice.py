@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from kube_gaplint.findings import Fix, Gap, Related, Severity
 from kube_gaplint.model.eviction import gang
+from kube_gaplint.model.needs import chooses_nodes
 from kube_gaplint.model.placement import spot_choice
 from kube_gaplint.model.scale import duration, size
 from kube_gaplint.model.setting import Set
@@ -15,6 +16,7 @@ from kube_gaplint.rule import Context, rule
     code="EVICT006",
     name="grace-exceeds-spot-notice",
     view=Workload,
+    needs=(chooses_nodes,),
     severity=Severity.INFO,
     evidence=("ray-63968",),
     tier="later",

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from kube_gaplint.findings import Gap, Related, Severity, annotate
 from kube_gaplint.model.eviction import karpenter_annotation, unspared
+from kube_gaplint.model.needs import meets_karpenter
 from kube_gaplint.model.scale import size
 from kube_gaplint.model.workload import Workload
 from kube_gaplint.rule import Context, rule
@@ -13,6 +14,7 @@ from kube_gaplint.rule import Context, rule
     code="EVICT001",
     name="karpenter-may-disrupt",
     view=Workload,
+    needs=(meets_karpenter,),
     severity=Severity.WARNING,
     evidence=("karpenter-consolidation",),
     sources=("karpenter-disruption",),

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from kube_gaplint.findings import Fix, Gap, Related, Severity
 from kube_gaplint.model.budget import large
 from kube_gaplint.model.eviction import DO_NOT_DISRUPT, SAFE_TO_EVICT, gang, holding_budgets, in_slurm
+from kube_gaplint.model.needs import has_disruption_budget
 from kube_gaplint.model.scale import size
 from kube_gaplint.model.setting import Set
 from kube_gaplint.model.workload import Workload
@@ -15,6 +16,7 @@ from kube_gaplint.rule import Context, rule
     code="EVICT008",
     name="pdb-only-protection",
     view=Workload,
+    needs=(has_disruption_budget,),
     severity=Severity.INFO,
     evidence=("gke-drain-1h",),
     tier="later",

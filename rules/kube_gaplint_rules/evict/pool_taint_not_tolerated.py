@@ -6,6 +6,7 @@ from typing import TypeAlias
 from kube_gaplint.facts.placement import PoolTaint, pool_taint
 from kube_gaplint.findings import Change, Fix, Gap, Related, SetKey, Severity
 from kube_gaplint.model.eviction import tolerates
+from kube_gaplint.model.needs import chooses_nodes
 from kube_gaplint.model.nodes import POOL_LABEL, Taint
 from kube_gaplint.model.pod import affinity, tolerations
 from kube_gaplint.model.scale import size
@@ -18,6 +19,7 @@ from kube_gaplint.rule import Context, rule
     code="EVICT009",
     name="pool-taint-not-tolerated",
     view=Workload,
+    needs=(chooses_nodes,),
     severity=Severity.INFO,
     evidence=("marin-3608",),
     tier="later",

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from kube_gaplint.findings import Fix, Gap, Related, Severity
 from kube_gaplint.model.budget import declared_short, runs_once
 from kube_gaplint.model.eviction import gang, is_low_priority
+from kube_gaplint.model.needs import has_priority
 from kube_gaplint.model.pace import Pace
 from kube_gaplint.model.placement import any_spot
 from kube_gaplint.model.scale import size
@@ -19,6 +20,7 @@ from kube_gaplint.rule import Context, rule
     code="EVICT007",
     name="preemptible-unprotected",
     view=Workload,
+    needs=(has_priority,),
     severity=Severity.WARNING,
     evidence_kind="derived",
     tier="later",

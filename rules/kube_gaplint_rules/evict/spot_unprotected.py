@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from kube_gaplint.findings import Fix, Gap, Related, Severity
 from kube_gaplint.model.budget import declared_short, runs_once
 from kube_gaplint.model.eviction import gang
+from kube_gaplint.model.needs import chooses_nodes
 from kube_gaplint.model.pace import Pace
 from kube_gaplint.model.placement import spot_choice
 from kube_gaplint.model.scale import duration, size
@@ -20,6 +21,7 @@ from kube_gaplint.rule import Context, rule
     code="EVICT003",
     name="spot-unprotected",
     view=Workload,
+    needs=(chooses_nodes,),
     severity=Severity.ERROR,
     evidence=("kubeflow-1570", "ray-63968", "karpenter-consolidation"),
 )

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from kube_gaplint.findings import Fix, Gap, Related, Severity
 from kube_gaplint.model.gpu_use import asks_for_none, gpu_sign, takes_by_variable
+from kube_gaplint.model.needs import has_no_device
 from kube_gaplint.model.training import TrainingProcess
 from kube_gaplint.rule import Context, rule
 
@@ -12,6 +13,7 @@ from kube_gaplint.rule import Context, rule
     code="GPU009",
     name="gpu-not-requested",
     view=TrainingProcess,
+    needs=(has_no_device,),
     severity=Severity.WARNING,
     evidence=("gpu-visible-all",),
     tier="later",

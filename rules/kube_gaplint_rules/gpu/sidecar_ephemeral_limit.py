@@ -3,6 +3,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kube_gaplint.findings import Change, Fix, Gap, Related, RemoveEntry, ReplaceValue, Severity
+from kube_gaplint.model.needs import has_helpers
 from kube_gaplint.model.resources import limit
 from kube_gaplint.model.setting import Absent, Set
 from kube_gaplint.model.workload import Container, Role, Workload
@@ -17,6 +18,7 @@ SIDECAR_ANNOTATIONS = {"gke-gcsfuse/ephemeral-storage-limit": "gke-gcsfuse-sidec
     code="GPU008",
     name="sidecar-ephemeral-limit",
     view=Workload,
+    needs=(has_helpers,),
     severity=Severity.WARNING,
     evidence=("ephemeral-evictions",),
 )

@@ -3,6 +3,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kube_gaplint.findings import Fix, Gap, RemoveEntry, Severity
+from kube_gaplint.model.needs import overrides_devices
 from kube_gaplint.model.pod import device_claims
 from kube_gaplint.model.setting import Set
 from kube_gaplint.model.workload import Workload
@@ -16,6 +17,7 @@ OFF = frozenset({"none", "void", ""})
     code="GPU004",
     name="visible-devices-override",
     view=Workload,
+    needs=(overrides_devices,),
     severity=Severity.ERROR,
     evidence=("gpu-visible-all",),
 )

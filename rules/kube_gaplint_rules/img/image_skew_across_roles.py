@@ -3,6 +3,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kube_gaplint.findings import Fix, Gap, Related, Severity
+from kube_gaplint.model.needs import has_several_roles
 from kube_gaplint.model.setting import Set
 from kube_gaplint.model.workload import Container, Role, Workload
 from kube_gaplint.rule import Context, rule
@@ -12,6 +13,7 @@ from kube_gaplint.rule import Context, rule
     code="IMG004",
     name="image-skew-across-roles",
     view=Workload,
+    needs=(has_several_roles,),
     severity=Severity.WARNING,
     evidence=("nccl-latest",),
 )

@@ -3,6 +3,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kube_gaplint.findings import Fix, Gap, Related, Severity
+from kube_gaplint.model.needs import runs_other_commands
 from kube_gaplint.model.scale import node_count
 from kube_gaplint.model.setting import Origin
 from kube_gaplint.model.start import fetched_by_image, fetches, guarded, start_commands, starting_containers
@@ -17,6 +18,7 @@ SHOWN = 6
     code="IMG002",
     name="installs-at-start",
     view=Workload,
+    needs=(runs_other_commands,),
     severity=Severity.WARNING,
     evidence=("bloom-eval-deadlock", "opt-175b", "pip-at-start"),
 )

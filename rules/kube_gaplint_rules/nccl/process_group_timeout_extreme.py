@@ -3,6 +3,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kube_gaplint.findings import Fix, Gap, Related, Severity, rescaled
+from kube_gaplint.model.needs import sets_timeout
 from kube_gaplint.model.scale import duration, idle_cost, size
 from kube_gaplint.model.setting import Set
 from kube_gaplint.model.training import TrainingProcess
@@ -17,6 +18,7 @@ SHORT = 60.0
     code="NCCL004",
     name="process-group-timeout-extreme",
     view=TrainingProcess,
+    needs=(sets_timeout,),
     severity=Severity.WARNING,
     evidence=("bloom-eval-deadlock", "unicron"),
     sources=("pytorch-constants", "composer-timeout"),

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from kube_gaplint.findings import Fix, Gap, Related, ReplaceValue, SetKey, Severity
 from kube_gaplint.model.budget import several_pods
+from kube_gaplint.model.needs import is_on_host_network
 from kube_gaplint.model.network import has_own_dns, names_services, on_host_network
 from kube_gaplint.model.setting import Origin, Set
 from kube_gaplint.model.workload import Pod, Workload
@@ -16,6 +17,7 @@ _WANTED = "ClusterFirstWithHostNet"
     code="NET007",
     name="hostnetwork-dns-policy",
     view=Workload,
+    needs=(is_on_host_network,),
     severity=Severity.WARNING,
     evidence=("volcano-778", "dns-race"),
 )

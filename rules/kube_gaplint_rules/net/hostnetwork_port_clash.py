@@ -8,6 +8,7 @@ from msgspec import Struct
 from kube_gaplint.facts.kubeflow import declares_port
 from kube_gaplint.findings import Fix, Gap, Related, Severity
 from kube_gaplint.model.budget import several_pods
+from kube_gaplint.model.needs import is_on_host_network
 from kube_gaplint.model.network import on_host_network
 from kube_gaplint.model.placement import kept_apart
 from kube_gaplint.model.pod import ports
@@ -39,6 +40,7 @@ class _Port(Struct, frozen=True):
     code="NET009",
     name="hostnetwork-port-clash",
     view=Workload,
+    needs=(is_on_host_network,),
     severity=Severity.WARNING,
     evidence=("hostnetwork-ports",),
     tier="later",

@@ -3,6 +3,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kube_gaplint.findings import Fix, Gap, Related, SetKey, Severity
+from kube_gaplint.model.needs import is_in_mesh
 from kube_gaplint.model.network import on_host_network
 from kube_gaplint.model.scale import size
 from kube_gaplint.model.setting import Set, Unknown
@@ -16,6 +17,7 @@ _KEY = "sidecar.istio.io/inject"
     code="NET006",
     name="istio-sidecar",
     view=Workload,
+    needs=(is_in_mesh,),
     severity=Severity.WARNING,
     evidence=("istio-training",),
 )

@@ -3,6 +3,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kube_gaplint.findings import Fix, Gap, Related, Severity
+from kube_gaplint.model.needs import adds_capabilities
 from kube_gaplint.model.pod import Security, security
 from kube_gaplint.model.setting import Set
 from kube_gaplint.model.workload import Workload
@@ -13,6 +14,7 @@ from kube_gaplint.rule import Context, rule
     code="NET003",
     name="memlock-nonroot",
     view=Workload,
+    needs=(adds_capabilities,),
     severity=Severity.WARNING,
     evidence=("memlock-nonroot",),
 )

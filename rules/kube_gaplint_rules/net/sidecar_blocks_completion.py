@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from kube_gaplint.findings import Fix, Gap, Related, Severity
 from kube_gaplint.model.endless import endless
+from kube_gaplint.model.needs import has_several_containers
 from kube_gaplint.model.scale import idle_cost
 from kube_gaplint.model.setting import Absent, Set
 from kube_gaplint.model.workload import Container, Role, Workload
@@ -19,6 +20,7 @@ _ENDING = frozenset(
     code="NET010",
     name="sidecar-blocks-completion",
     view=Workload,
+    needs=(has_several_containers,),
     severity=Severity.WARNING,
     evidence=("istio-training",),
     tier="later",

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from kube_gaplint.facts.torch import SHARED_STORE_FAULT, SHARED_STORE_VARIABLE
 from kube_gaplint.findings import Fix, Gap, Related, Severity, give
+from kube_gaplint.model.needs import has_agent
 from kube_gaplint.model.rendezvous import agent_of, spans_nodes
 from kube_gaplint.model.scale import size
 from kube_gaplint.model.setting import Absent, Set
@@ -15,6 +16,7 @@ from kube_gaplint.rule import Context, rule
     code="RETRY014",
     name="elastic-store-share",
     view=TrainingProcess,
+    needs=(has_agent,),
     severity=Severity.INFO,
     evidence=("pytorch-135712",),
     tier="later",

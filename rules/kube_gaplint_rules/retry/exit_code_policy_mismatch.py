@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from kube_gaplint.facts.kubeflow import FIRST_RETRYABLE, expected_container
 from kube_gaplint.findings import Fix, Gap, Related, Severity
 from kube_gaplint.model.budget import OUTER_OWNERS
+from kube_gaplint.model.needs import restarted_by_training_operator
 from kube_gaplint.model.pod import open_parts
 from kube_gaplint.model.retry import restart_policies
 from kube_gaplint.model.scale import size
@@ -20,6 +21,7 @@ _LIMIT = "spec.runPolicy.backoffLimit"
     code="RETRY019",
     name="exit-code-policy-mismatch",
     view=Workload,
+    needs=(restarted_by_training_operator,),
     severity=Severity.WARNING,
     evidence_kind="facts",
     sources=("training-operator-v1", "training-operator-webhook", "kubeflow-exit-code-1", "kubeflow-exit-code-2"),

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from kube_gaplint.facts.purposes import script as purpose_of_script
 from kube_gaplint.findings import AddLine, Fix, Gap, Related, Severity
 from kube_gaplint.model.command import LostStatus
+from kube_gaplint.model.needs import loses_status
 from kube_gaplint.model.profiling import profiles_training
 from kube_gaplint.model.scale import size
 from kube_gaplint.model.setting import Origin
@@ -21,6 +22,7 @@ _WITHOUT_PIPEFAIL = frozenset({"sh", "dash"})
     code="RETRY004",
     name="exit-code-swallowed",
     view=TrainingProcess,
+    needs=(loses_status,),
     severity=Severity.ERROR,
     evidence=("IL-0125", "pip-at-start"),
 )

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from kube_gaplint.facts.retry import POLICY_NEEDS_NEVER_UNTIL
 from kube_gaplint.findings import Fix, Gap, Related, Severity, put
+from kube_gaplint.model.needs import has_failure_policy
 from kube_gaplint.model.retry import pod_failure_policy
 from kube_gaplint.model.setting import Set
 from kube_gaplint.model.workload import Workload
@@ -14,6 +15,7 @@ from kube_gaplint.rule import Context, rule
     code="RETRY008",
     name="failure-policy-needs-never",
     view=Workload,
+    needs=(has_failure_policy,),
     severity=Severity.ERROR,
     evidence=("k8s-podfailurepolicy-never",),
     sources=("kubernetes-job",),

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from kube_gaplint.findings import Fix, Gap, Related, SetKey, Severity
 from kube_gaplint.model.budget import whole_set
+from kube_gaplint.model.needs import restarted_as_a_set
 from kube_gaplint.model.rendezvous import MEETING_VARIABLES, meeting, restarts_processes
 from kube_gaplint.model.retry import CRASH, action_on, pod_failure_policy
 from kube_gaplint.model.scale import size
@@ -16,6 +17,7 @@ from kube_gaplint.rule import Context, rule
     code="RETRY007",
     name="jobset-child-backoff",
     view=Workload,
+    needs=(restarted_as_a_set,),
     severity=Severity.WARNING,
     evidence=("flyte-7947",),
     sources=("jobset-webhook",),

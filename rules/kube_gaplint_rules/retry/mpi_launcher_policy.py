@@ -3,6 +3,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kube_gaplint.findings import Fix, Gap, Related, Severity, put
+from kube_gaplint.model.needs import is_mpi_job
 from kube_gaplint.model.setting import Set
 from kube_gaplint.model.workload import Workload
 from kube_gaplint.rule import Context, rule
@@ -12,6 +13,7 @@ from kube_gaplint.rule import Context, rule
     code="RETRY012",
     name="mpi-launcher-policy",
     view=Workload,
+    needs=(is_mpi_job,),
     severity=Severity.INFO,
     evidence=("mpi-launcher-policy",),
     tier="later",

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from kube_gaplint.facts.retry import REPLACEMENT_POLICY_SINCE
 from kube_gaplint.findings import Fix, Gap, Severity, put
+from kube_gaplint.model.needs import is_job
 from kube_gaplint.model.retry import pod_failure_policy
 from kube_gaplint.model.scale import duration
 from kube_gaplint.model.setting import Set
@@ -15,6 +16,7 @@ from kube_gaplint.rule import Context, rule
     code="RETRY011",
     name="pod-replacement-overlap",
     view=Workload,
+    needs=(is_job,),
     severity=Severity.INFO,
     evidence=("podreplacement-115844",),
     tier="later",

@@ -3,6 +3,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kube_gaplint.findings import Fix, Gap, Related, Severity
+from kube_gaplint.model.needs import has_agent, pods_choose_nodes
 from kube_gaplint.model.placement import spot
 from kube_gaplint.model.rendezvous import agent_of, host_role, restarts_processes, spans_nodes
 from kube_gaplint.model.scale import size
@@ -18,6 +19,7 @@ _HOST = "spec.elasticPolicy.rdzvHost"
     code="RETRY013",
     name="rendezvous-store-on-spot",
     view=TrainingProcess,
+    needs=(has_agent, pods_choose_nodes),
     severity=Severity.INFO,
     evidence=("kubeflow-1638",),
     tier="later",

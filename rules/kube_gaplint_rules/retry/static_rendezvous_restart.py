@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from kube_gaplint import lazy_re
 from kube_gaplint.facts.rendezvous import INSTEAD, OUTSIDE_STORES, ignored_keys, keys_of
 from kube_gaplint.findings import Fix, Gap, Related, ReplaceValue, Severity
+from kube_gaplint.model.needs import has_agent
 from kube_gaplint.model.rendezvous import agent_of, is_foreign, spans_nodes
 from kube_gaplint.model.scale import size
 from kube_gaplint.model.setting import Origin, Set
@@ -20,6 +21,7 @@ _NO_ID = frozenset({"none", ""})
     code="RETRY018",
     name="static-rendezvous-restart",
     view=TrainingProcess,
+    needs=(has_agent,),
     severity=Severity.WARNING,
     sources=("pytorch-static-rendezvous", "pytorch-rendezvous", "pytorch-rdzv-conf"),
     evidence_kind="facts",

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from kube_gaplint.facts.purposes import ON_PURPOSE, words_of
 from kube_gaplint.findings import Fix, Gap, Severity
 from kube_gaplint.model.endless import only_waits
+from kube_gaplint.model.needs import runs_other_commands
 from kube_gaplint.model.scale import noun
 from kube_gaplint.model.setting import Set
 from kube_gaplint.model.workload import Container, Role, Workload
@@ -19,6 +20,7 @@ _OTHERS = frozenset({"cpu", "benchmark", "inference"})
     code="SCHED004",
     name="idle-gpu-holder",
     view=Workload,
+    needs=(runs_other_commands,),
     severity=Severity.WARNING,
     evidence=("msr-low-gpu-util",),
     evidence_kind="derived",

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from kube_gaplint.facts.schedulers import WAITS_FOR_POD_GROUP
 from kube_gaplint.findings import Fix, Gap, Related, ReplaceValue, SetKey, Severity
 from kube_gaplint.model.gang import KUBEFLOW_MINIMUM
+from kube_gaplint.model.needs import is_mpi_job
 from kube_gaplint.model.setting import Absent, Origin, Set, Unknown
 from kube_gaplint.model.units import as_integer
 from kube_gaplint.model.workload import Workload
@@ -17,6 +18,7 @@ _CREATION = "spec.launcherCreationPolicy"
     code="SCHED003",
     name="mpi-wait-deadlock",
     view=Workload,
+    needs=(is_mpi_job,),
     severity=Severity.ERROR,
     evidence=("mpi-608",),
 )

@@ -3,6 +3,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kube_gaplint.findings import Fix, Gap, RemoveEntry, Severity
+from kube_gaplint.model.needs import has_liveness_probe
 from kube_gaplint.model.pod import probe
 from kube_gaplint.model.scale import size
 from kube_gaplint.model.setting import Set
@@ -14,6 +15,7 @@ from kube_gaplint.rule import Context, rule
     code="STOP005",
     name="liveness-probe-kills-training",
     view=Workload,
+    needs=(has_liveness_probe,),
     severity=Severity.WARNING,
     evidence=("marin-6944",),
 )

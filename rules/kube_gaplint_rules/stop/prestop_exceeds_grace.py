@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterator
 
 from kube_gaplint.findings import Change, Fix, Gap, Related, ReplaceValue, SetKey, Severity
+from kube_gaplint.model.needs import has_stop_hook
 from kube_gaplint.model.pod import DEFAULT_GRACE, hook, hook_seconds
 from kube_gaplint.model.scale import duration
 from kube_gaplint.model.setting import Set
@@ -15,6 +16,7 @@ from kube_gaplint.rule import Context, rule
     code="STOP004",
     name="prestop-exceeds-grace",
     view=Workload,
+    needs=(has_stop_hook,),
     severity=Severity.ERROR,
     evidence=("prestop-cut-off", "adaptdl-70"),
     sources=("kubernetes-pod-lifecycle",),

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from kube_gaplint.findings import Change, Fix, Gap, Related, ReplaceValue, Severity
 from kube_gaplint.model.budget import large
 from kube_gaplint.model.command import ShellInFront
+from kube_gaplint.model.needs import has_shell_in_front
 from kube_gaplint.model.placement import spot
 from kube_gaplint.model.scale import duration, size
 from kube_gaplint.model.setting import Origin, Set, Unknown
@@ -17,6 +18,7 @@ from kube_gaplint.rule import Context, rule
     code="STOP001",
     name="shell-swallows-sigterm",
     view=TrainingProcess,
+    needs=(has_shell_in_front,),
     severity=Severity.WARNING,
     evidence=("adaptdl-105", "goodfire-677"),
     sources=("kubernetes-pod-lifecycle",),

@@ -3,6 +3,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kube_gaplint.findings import Fix, Gap, Related, Severity, give
+from kube_gaplint.model.needs import asks_for_grace
 from kube_gaplint.model.scale import duration, size
 from kube_gaplint.model.setting import Absent, Set, Setting, first_set
 from kube_gaplint.model.stopping import asked_grace
@@ -23,6 +24,7 @@ SHARE = 0.9
     code="STOP003",
     name="torchelastic-shutdown-timeout",
     view=TrainingProcess,
+    needs=(asks_for_grace,),
     severity=Severity.INFO,
     evidence=("pytorch-68258",),
 )
