@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
+from kube_gaplint import lazy_re
 from kube_gaplint.facts.datasets import SHORT_BY_NAME, TOYS, most_samples, toy, toy_in
 from kube_gaplint.model.profile import Profile
 from kube_gaplint.model.program_length import fixed_steps
@@ -110,6 +111,15 @@ class Pace(Struct, frozen=True):
 def is_smoke(workload: Workload, profile: Profile) -> bool:
     """Every training program of a workload is a smoke test."""
     return bool(workload.processes) and all(Pace.of(process, profile).smoke for process in workload.processes)
+
+
+_GENERATES = lazy_re.compile(r"(?:\A|[^a-z])(?:ppo|grpo|gspo|dapo|rloo|reinforce|rlhf|rlvr|rollouts?)(?:\Z|[^a-z])")
+"""Words of reinforcement learning in the names of programs and options (`main_ppo`, `actor_rollout_ref.actor.lr`)."""
+
+
+def generates_samples(process: TrainingProcess) -> bool:
+    """Each of its steps first has the model write samples (reinforcement learning): one takes up to minutes."""
+    return any(_GENERATES.search(name.lower()) for name in (process.program, *process.options.names))
 
 
 def trains_on_a_toy(process: TrainingProcess) -> bool:

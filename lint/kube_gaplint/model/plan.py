@@ -207,8 +207,17 @@ def plan(
             *(interval, best, save, mtbf, recovery, inputs.gpus, inputs.days),
         ),
         curve=_curve(inputs, mtbf, recovery, best, flat),
-        notes=notes,
+        notes=(*notes, *_longer_than_the_run(best, inputs.days)),
         home=home,
+    )
+
+
+def _longer_than_the_run(best: Number, days: Number) -> tuple[str, ...]:
+    if not (isinstance(best, Known) and isinstance(days, Known)) or best.value < days.value * DAY:
+        return ()
+    return (
+        "the best interval is longer than the run, in which hardly a failure is to be expected: save at its end, and "
+        "before any time limit that may end it",
     )
 
 

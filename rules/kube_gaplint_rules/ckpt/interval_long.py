@@ -3,16 +3,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from kube_gaplint.facts.reliability import FLAT_FACTOR, daly, job_mtbf_seconds, lost_gpu_hours
+from kube_gaplint.facts.reliability import FLAT_FACTOR, lost_gpu_hours
 from kube_gaplint.findings import Change, Fix, Gap, Related, Severity, longer_or_shorter
+from kube_gaplint.model.optimum import LARGEST_SHARE, optimum
 from kube_gaplint.model.pace import Pace
-from kube_gaplint.model.scale import duration, gpu_count, node_count, size
+from kube_gaplint.model.scale import duration, gpu_count, size
 from kube_gaplint.model.setting import Absent, Set
 from kube_gaplint.model.training import Quantity, TrainingProcess
 from kube_gaplint.rule import Context, rule
 
 LONGEST_SECONDS = 4 * 3600.0
-LARGEST_SHARE = 0.10
 SHORT_RUN_STEPS = 5_000
 """Runs of fewer steps are often over within hours: a long interval in them is worth a hint alone."""
 
@@ -131,14 +131,12 @@ def _tenth(interval: Set[Quantity], share: float) -> tuple[Change, ...]:
 def _by_time(
     process: TrainingProcess, context: Context, interval: Set[Quantity], seconds: float, shown: str
 ) -> Iterator[Gap]:
-    save, nodes = process.workload.save_seconds, node_count(process.workload)
-    if isinstance(save, Set) and nodes is not None and save.value > 0:
-        best = daly(save.value, job_mtbf_seconds(nodes, context.profile.failures_per_1000_node_days))
-        if seconds > FLAT_FACTOR * best:
-            message = f"{shown} are {duration(seconds)}; the optimum for {nodes} nodes is about {duration(best)}"
-            changes = longer_or_shorter(interval, best / seconds)
-            yield _gap(process, interval, message, "time", seconds=seconds, changes=changes)
-            return
+    best = optimum(process, context.profile)
+    if best is not None and seconds > FLAT_FACTOR * best.seconds:
+        changes = longer_or_shorter(interval, best.seconds / seconds)
+        message = f"{shown} are {duration(seconds)}; {best.reason}"
+        yield _gap(process, interval, message, "time", seconds=seconds, changes=changes)
+        return
     if seconds > LONGEST_SECONDS:
         yield _gap(process, interval, f"{shown} are {duration(seconds)}", "time", seconds=seconds)
 

@@ -2,16 +2,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kube_gaplint.facts.reliability import FLAT_FACTOR, daly, job_mtbf_seconds
+from kube_gaplint.facts.reliability import FLAT_FACTOR
 from kube_gaplint.findings import Change, Fix, Gap, Severity, longer_or_shorter
-from kube_gaplint.model.pace import Pace
+from kube_gaplint.model.optimum import optimum, seconds_of_run
+from kube_gaplint.model.pace import Pace, generates_samples
 from kube_gaplint.model.remarks import stands_for_now
-from kube_gaplint.model.scale import duration, node_count
+from kube_gaplint.model.scale import duration
 from kube_gaplint.model.setting import Set, Setting
 from kube_gaplint.model.training import Quantity, TrainingProcess
 from kube_gaplint.rule import Context, rule
 
 FEWEST_STEPS = 10
+FEWEST_GENERATED = 1
+"""Steps of reinforcement learning: the model first writes the samples of each, which takes up to minutes."""
 
 
 @rule(
@@ -28,8 +31,10 @@ def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
 
     ## What it flags
     Where the times of a step and of a save are known or declared: an interval below a quarter of the Young/Daly
-    optimum, or shorter than the save itself. Otherwise a save every 10 steps or fewer. Runs of up to 200 steps,
-    asynchronous or in-memory saving and saving only the best model are left alone.
+    optimum (which is never taken for more than a tenth of the run or of its time limit), or shorter than the save
+    itself. Otherwise a save every 10 steps or fewer, in reinforcement learning, whose steps first generate their
+    samples, after every step. Runs of up to 200 steps, asynchronous or in-memory saving and saving only the best model
+    are left alone.
 
     ## Why it hurts
     A save stops all GPUs. BLOOM's 2.3 TB took 40 seconds; every 100 iterations of 105 seconds that is 0.4 % of the
@@ -76,8 +81,9 @@ def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
 
     ## Fix safety
     Unsafe: a failure then costs more steps. Where the times of a step and a save are known, the interval becomes the
-    best one, about √(2 × time of a save × time between failures of the job); else it is left to you. `gaplint plan FILE
-    --save-seconds N --step-seconds N` computes it, with the range around it that is as good.
+    best one, about √(2 × time of a save × time between failures of the job) and at most a tenth of the run; else it is
+    left to you. `gaplint plan FILE --save-seconds N --step-seconds N` computes it, with the range around it that is as
+    good.
 
     ## References
     - J. T. Daly, FGCS 22(3):303-312, 2006
@@ -97,7 +103,7 @@ def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
     seconds, save = pace.seconds(interval.value), process.workload.save_seconds
     if seconds is not None and isinstance(save, Set):
         yield from _by_time(process, context, interval, seconds, save.value)
-    elif seconds is None and interval.value.unit == "steps" and 0 < interval.value.amount <= FEWEST_STEPS:
+    elif seconds is None and interval.value.unit == "steps" and 0 < interval.value.amount <= _fewest(process):
         if pace.total_steps is None and not isinstance(settings.total, Set):
             return  # it may be a smoke run
         if pace.total_steps is not None and isinstance(settings.extra.get("also-ends"), Set):
@@ -105,7 +111,13 @@ def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
         message = f"a checkpoint every {interval.value}"
         if pace.total_steps is not None:
             message += f": {pace.total_steps / interval.value.amount:,.0f} of them in a run of {pace.total_shown}"
-        yield _gap(process, interval, message, "all GPUs wait for each of them", "steps")
+        bound = seconds_of_run(process, context.profile)
+        yield _gap(process, interval, message, "all GPUs wait for each of them", "steps", bound=bound)
+
+
+def _fewest(process: TrainingProcess) -> int:
+    """Steps between saves up to which nobody needs to know how long they take."""
+    return FEWEST_GENERATED if generates_samples(process) else FEWEST_STEPS
 
 
 def _by_time(
@@ -113,16 +125,14 @@ def _by_time(
 ) -> Iterator[Gap]:
     share = save / (save + seconds)
     cost = f"saving takes {share:.0%} of the time of all GPUs"
-    nodes = node_count(process.workload)
-    best = 0.0
-    if nodes is not None and save > 0:
-        best = daly(save, job_mtbf_seconds(nodes, context.profile.failures_per_1000_node_days))
+    best = optimum(process, context.profile)
+    changes = () if best is None else longer_or_shorter(interval, best.seconds / seconds)
     if seconds < save:
         message = f"a checkpoint every {duration(seconds)}, and one takes {duration(save)}"
-        yield _gap(process, interval, message, cost, "time", longer_or_shorter(interval, best / seconds))
-    elif seconds < best / FLAT_FACTOR:
-        message = f"a checkpoint every {duration(seconds)}; the optimum for {nodes} nodes is about {duration(best)}"
-        yield _gap(process, interval, message, cost, "time", longer_or_shorter(interval, best / seconds))
+        yield _gap(process, interval, message, cost, "time", changes)
+    elif best is not None and seconds < best.seconds / FLAT_FACTOR:
+        message = f"a checkpoint every {duration(seconds)}; {best.reason}"
+        yield _gap(process, interval, message, cost, "time", changes)
 
 
 def _gap(
@@ -132,14 +142,16 @@ def _gap(
     consequence: str,
     detail: str,
     changes: tuple[Change, ...] = (),
+    bound: float | None = None,
 ) -> Gap:
+    often = "" if bound is None else f", and several times within the {duration(bound)} that the job has"
     return Gap(
         interval.origin,
         message,
         consequence,
         detail=detail,
         fix=Fix(
-            "save less often: best is about √(2 × time of a save × time between failures of the job), "
+            f"save less often: best is about √(2 × time of a save × time between failures of the job){often}, "
             "as `gaplint plan` computes it",
             changes,
         ),
