@@ -282,6 +282,9 @@ BENCHMARK_NAMES = frozenset({
     "bench", "benchmark", "benchmarks", "benchmarking", "ubench", "nsight", "nsys", "burn", "burnin",
 })  # fmt: skip
 
+# Folders whose programs evaluate, unless their own names say something else.
+EVALUATION_FOLDERS = frozenset({"evaluation", "evaluations", "eval", "evals"})
+
 # Words of a workload's name by which it is a trial of the manifest rather than a run.
 TRIAL_NAMES = frozenset({"ci", "e2e", "smoke", "test", "tests", "presubmit", "postsubmit", "canary"})
 

@@ -185,6 +185,8 @@ def _of_processes(workload: Workload) -> Iterator[_Hint]:
         meaning = purposes.script(name) if name else None
         if meaning is not None:
             yield _Hint(meaning, f"it runs {name}", 3)
+        elif purposes.EVALUATION_FOLDERS.intersection(process.program.lower().split("/")[:-1]):
+            yield _Hint("evaluation", f"it runs {process.program}", 3)
         chore = bool(purposes.CHORES.intersection(purposes.words_of(name)))
         for launcher in process.launchers:
             if launcher.kind in DISTRIBUTED and not chore:
