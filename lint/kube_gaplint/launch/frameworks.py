@@ -10,6 +10,7 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Mapping
 from functools import lru_cache
+from typing import Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -431,7 +432,7 @@ class _Reader:
         interval = self._interval(effect, effect_setting)
         total = self._total()
         if loose and not isinstance(interval, Set):
-            interval = self._named(CONVENTIONS.interval, total) or interval
+            interval = self._named(CONVENTIONS.interval, total) or self._by_loops("save_every") or interval
         saving = self._saving(path, interval, effect, effect_setting)
         if isinstance(saving, Set) and not saving.value:
             interval = Absent(saving.origin)
@@ -759,13 +760,18 @@ class _Reader:
         if isinstance(found, Set):
             return found
         if facts is None or not facts.visible:
-            named = self._named(CONVENTIONS.total)
-            return named or found
+            return self._named(CONVENTIONS.total) or self._by_loops("steps") or found
         if isinstance(found, Absent) and facts.total_default is not None and not look.unseen:
             note = f"{facts.title}'s default: {facts.total_default.note}"
             default = facts.total_default
             return Set(Quantity(default.value, default.unit), Origin(look.home.place, "default", note))  # type: ignore[arg-type]
         return found
+
+    def _by_loops(self, what: Literal["steps", "save_every"]) -> Set[Quantity] | None:
+        """Steps that the loops of a visible script tell."""
+        script = self.look.script
+        number = None if script is None else script.steps if what == "steps" else script.save_every
+        return None if number is None else Set(Quantity(number.value, "steps"), number.origin)
 
     def _usual_total(self, total: Setting[Quantity]) -> Quantity | None:
         """The length that the script's own default gives (`--max-steps ${STEPS:-50}`)."""

@@ -10,7 +10,7 @@ from msgspec import Struct, field
 from kube_gaplint import lazy_re
 from kube_gaplint.launch.config_files import Config
 from kube_gaplint.model.environment import Environment
-from kube_gaplint.model.setting import Absent, Origin, Setting, Unknown
+from kube_gaplint.model.setting import Absent, Origin, Set, Setting, Unknown
 from kube_gaplint.model.training import Options
 
 _CALL = lazy_re.needing(("(",), r"([\w.]+)\((\w+)\)\Z")
@@ -37,6 +37,10 @@ class ScriptFacts(Struct, frozen=True):
     """What `torch.save` and its like write to."""
     saves_once: bool = False
     """Whether all of that is written once, when the training is over."""
+    steps: Set[int] | None = None
+    """The optimizer's steps of the whole run, where its loops tell."""
+    save_every: Set[int] | None = None
+    """Steps between its saves, where its loops tell."""
     hands_callbacks: bool = False
     """Whether it gives callbacks to a trainer: they may save where the trainer's own options say no."""
     loads: bool = False

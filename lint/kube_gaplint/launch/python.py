@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from msgspec import Struct, field
 
 from kube_gaplint.facts.python_calls import CALL_NAMES, CALLS, LOADING_CALLS, CallRow
+from kube_gaplint.launch.python_loops import is_step, loop_facts
 from kube_gaplint.launch.python_order import Order
 from kube_gaplint.launch.python_values import Duration, Folder, Value, parses_arguments, text_of
 from kube_gaplint.model.environment import Environment
@@ -132,6 +133,10 @@ class PythonFacts(Struct, eq=False):
     files: list[FileUse] = field(default_factory=list)
     saves_once: bool = False
     """It saves, and only when its training is over: what it writes are results, and no checkpoints."""
+    steps: Set[int] | None = None
+    """The optimizer's steps of the whole run, where its loops tell."""
+    save_every: Set[int] | None = None
+    """Steps between its saves, where its loops tell."""
     problem: str = ""
 
     def imports_from(self, *modules: str) -> Import | None:
@@ -233,6 +238,7 @@ class _Reader:
         self.found_calls: list[tuple[Node, Context]] = []
         self.found_changes: list[tuple[Node, Node, Context]] = []
         self.found_saves: list[Node] = []
+        self.found_steps: list[Node] = []
 
     def read(self) -> None:
         data = self.folder.offsets.data
@@ -245,11 +251,26 @@ class _Reader:
             self._call(call, context)
         for target, value, context in self.found_changes:
             self._change(target, value, context)
-        if self.found_saves:
+        if self.found_saves or self.found_steps:
             order = Order.of(root)
-            self.facts.saves_once = all(map(order.only_after_training, self.found_saves))
+            self.facts.saves_once = bool(self.found_saves) and all(map(order.only_after_training, self.found_saves))
+            self._loops(order)
         self.facts.reads = self.folder.reads
         self.facts.changes.sort(key=lambda change: change.place.span)
+
+    def _loops(self, order: Order) -> None:
+        if not self.found_steps:
+            return
+        found = loop_facts(self.found_steps, self.found_saves, order, self.folder.fold)
+        if found.steps is not None:
+            self.facts.steps = Set(found.steps[0], Origin(self._head(found.steps[1]), "derived", "its loops"))
+        if found.save_every is not None:
+            number, condition = found.save_every
+            self.facts.save_every = Set(number, Origin(self.folder.place(condition), "derived", "its loop"))
+
+    def _head(self, loop: Node) -> Place:
+        """The line that begins a loop."""
+        return self.folder.place(loop.child_by_field_name("right") or loop)
 
     def read_options(self) -> None:
         """The declared options alone."""
@@ -404,6 +425,8 @@ class _Reader:
             self._signal(call)
         if last in LOADING_CALLS and not self.facts.problem:
             self.facts.problem = f"{self.folder.short(call)} runs code that only the run tells"
+        if last == "step" and is_step(function, _arguments(call)):
+            self.found_steps.append(call)
         if last not in CALL_NAMES:
             return
         row = _row(name, last, function.type == "attribute")

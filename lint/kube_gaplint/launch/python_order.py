@@ -55,6 +55,15 @@ class Order(Struct):
         callers = self.calls.get(key, [])
         return None if not key[0] or key in self.handed_on or len(callers) > _MOST_CALLERS else callers
 
+    def only_caller(self, function: Node) -> Node | None:
+        """The one call of a function; None where there are several, none, or where it is handed on."""
+        callers = self._callers(function)
+        return callers[0] if callers is not None and len(callers) == 1 else None
+
+    def is_entry(self, function: Node) -> bool:
+        """Whether it is the program's `main`, which something outside calls once."""
+        return self._callers(function) == [] and _text(function.child_by_field_name("name")) in _ENTRIES
+
     def only_after_training(self, call: Node, depth: int = 0) -> bool:
         """Whether a call surely runs in no loop, and behind one: the loop in which the program trains.
 

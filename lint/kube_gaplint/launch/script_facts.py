@@ -52,6 +52,8 @@ def script_facts(python: PythonFacts) -> ScriptFacts:
         open_calls=frozenset(open_calls),
         save_paths=tuple(use.path if isinstance(use.path, Set) else use.folder for use in python.saves),
         saves_once=python.saves_once,
+        steps=python.steps,
+        save_every=python.save_every,
         hands_callbacks=_CALLBACKS.search(python.text.text) is not None,
         loads=bool(python.loads),
         handles_stop=handles,

@@ -15,6 +15,8 @@ DIRECT = frozenset({"srun", "mpirun", "python"})
 """Launchers that leave signals to the program, or hand them on."""
 SMALL_LOSS = 600.0
 """Seconds between saves up to which the end of the time limit costs little."""
+FEW_STEPS = 100
+"""Steps between saves that a program's own loop makes in minutes: where they last longer, somebody sets an interval."""
 SLOWEST_STEP = 60.0
 """Seconds of a step: few runs have slower ones."""
 ORDINARY_STEP = 2.0
@@ -46,7 +48,8 @@ def check(batch: Batch, context: Context) -> Iterator[Gap]:
     Info where the limit is an hour or less, for jobs of up to 4 GPUs, where the framework has no means of its own to
     save at a signal or a time (verl), and where the run may well be done by then: up to 64 GPUs, and the limit leaves
     two seconds or more for each of its steps. Quiet where it leaves more than a minute for each, where the program
-    saves every 10 minutes or more often, and where nothing is known of it.
+    saves every 10 minutes or more often, or by a loop of its own every 100 steps (`if step % 100 == 0`), and where
+    nothing is known of it.
 
     ## Why it hurts
     At the limit Slurm sends SIGTERM to the steps, and SIGKILL after `KillWait`, 30 seconds by default: too short for a
@@ -191,4 +194,6 @@ def _loses_little(process: TrainingProcess, context: Context) -> bool:
     if not isinstance(interval, Set):
         return False
     between = Pace.of(process, context.profile).seconds(interval.value)
+    if between is None and interval.origin.via == "derived":
+        return interval.value.unit == "steps" and interval.value.amount <= FEW_STEPS
     return between is not None and between <= SMALL_LOSS

@@ -1,0 +1,202 @@
+"""How long a program trains and how often it saves, as far as its loops say so.
+
+A training step is a call of an optimizer's `step`. The loops around it, through functions that are called at one place,
+give the number of steps where each of them is a `for … in range(…)` of known length. A save in the loop of the steps
+behind `if step % 100 == 0` comes every 100 steps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from kube_gaplint import lazy_re
+from kube_gaplint.launch.python_order import Order
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+Fold = Callable[["Node"], object]
+"""The value of an expression; None where it is not known."""
+
+MAX_STEPS = 10**12
+_DEEPEST = 8
+_FOR, _LOOPS = "for_statement", frozenset({"for_statement", "while_statement", "for_in_clause"})
+_FUNCTIONS = frozenset({"function_definition", "lambda"})
+_ONE_PROCESS = lazy_re.compile(r"(?i)rank|main|master|is_primary|process_index|\bstep\b\s*[<>]|_step\s*[<>]")
+"""Conditions that choose the process that saves, or leave the first steps out."""
+
+
+class LoopFacts(Struct, frozen=True):
+    """`steps` of the whole run and steps between saves; None where the loops do not tell."""
+
+    steps: tuple[int, Node] | None = None
+    save_every: tuple[int, Node] | None = None
+    """With the condition that says it."""
+
+
+class _Loops(Struct, frozen=True):
+    """Loops around a call, the innermost first. `more`: others may stand around them, where its function is called."""
+
+    known: tuple[Node, ...]
+    more: bool = False
+
+
+def is_step(function: Node, arguments: list[Node]) -> bool:
+    """Whether a call makes a step of an optimizer: `optimizer.step()`, `scaler.step(optimizer)`."""
+    if function.type != "attribute" or _text(function.child_by_field_name("attribute")) != "step":
+        return False
+    return any("optim" in _text(one).lower() for one in (function.child_by_field_name("object"), *arguments[:1]))
+
+
+def loop_facts(steps: list[Node], saves: list[Node], order: Order, fold: Fold) -> LoopFacts:
+    """What the loops around the calls of `step`, and around those that save, tell."""
+    chains = [_loops_around(call, order) for call in steps]
+    return LoopFacts(_total(chains, fold), _interval(saves, chains, order, fold))
+
+
+def _total(chains: list[_Loops], fold: Fold) -> tuple[int, Node] | None:
+    counted: dict[int, tuple[int, Node]] = {}
+    for chain in chains:
+        if chain.more or not chain.known:
+            return None
+        product = 1
+        for loop in chain.known:
+            length = _length(loop, fold)
+            if length is None:
+                return None
+            product *= length
+        counted[chain.known[0].start_byte] = product, chain.known[0]
+    total = sum(product for product, _ in counted.values())
+    return (total, next(iter(counted.values()))[1]) if 0 < total <= MAX_STEPS else None
+
+
+def _interval(saves: list[Node], chains: list[_Loops], order: Order, fold: Fold) -> tuple[int, Node] | None:
+    loops = {chain.known[0].start_byte for chain in chains if chain.known}
+    found: list[tuple[int, Node]] = []
+    for save in saves:
+        call: Node | None = save
+        conditions: list[Node | None] = []
+        for _ in range(_DEEPEST):
+            if call is None:
+                break
+            loop, more, scope = _up(call)
+            conditions += more
+            if loop is not None:
+                every = _every(conditions, fold) if loop.start_byte in loops else None
+                if every is not None:
+                    found.append(every)
+                break
+            call = None if scope is None else order.only_caller(scope)
+    return min(found, key=lambda one: one[0]) if found else None
+
+
+def _every(conditions: list[Node | None], fold: Fold) -> tuple[int, Node] | None:
+    """The number of a condition `step % 100 == 0`, where the others only choose a process."""
+    found: tuple[int, Node] | None = None
+    for condition in conditions:
+        for part in _parts(condition):
+            if part is None:
+                return None
+            number = _modulus(part, fold)
+            if number is not None:
+                found = number, part
+            elif not _ONE_PROCESS.search(_text(part)):
+                return None
+    return found
+
+
+def _parts(condition: Node | None) -> Iterator[Node | None]:
+    """The parts of `a and b`; None for what is no condition that has to hold."""
+    pending = [condition]
+    while pending:
+        node = pending.pop()
+        if node is not None and node.type == "parenthesized_expression" and node.named_child_count == 1:
+            pending.append(node.named_children[0])
+        elif node is not None and node.type == "boolean_operator" and _operator(node) == "and":
+            pending += [node.child_by_field_name("left"), node.child_by_field_name("right")]
+        else:
+            yield node
+
+
+def _modulus(node: Node, fold: Fold) -> int | None:
+    """100 of `(step + 1) % 100 == 0`."""
+    if node.type != "comparison_operator" or node.named_child_count != 2 or "==" not in _text(node):
+        return None
+    left, right = node.named_children
+    if fold(right) != 0 or left.type != "binary_operator" or _operator(left) != "%":
+        return None
+    divisor = left.child_by_field_name("right")
+    number = None if divisor is None else fold(divisor)
+    return number if isinstance(number, int) and not isinstance(number, bool) and number > 0 else None
+
+
+def _length(loop: Node, fold: Fold) -> int | None:
+    """How often `for … in range(…)` runs; also inside `tqdm(…)` and `enumerate(…)`."""
+    if loop.type != _FOR:
+        return None
+    node = loop.child_by_field_name("right")
+    for _ in range(3):
+        if node is None or node.type != "call":
+            return None
+        name = _text(node.child_by_field_name("function")).rsplit(".", 1)[-1]
+        arguments = node.child_by_field_name("arguments")
+        given = [] if arguments is None else [one for one in arguments.named_children if one.type != "comment"]
+        if name == "range":
+            numbers = [fold(one) for one in given]
+            if not 1 <= len(numbers) <= 2 or not all(type(one) is int for one in numbers):
+                return None
+            length = int(str(numbers[-1])) - (int(str(numbers[0])) if len(numbers) == 2 else 0)
+            return max(length, 0)
+        if name not in {"tqdm", "trange", "enumerate"} or not given:
+            return None
+        node = given[0]
+    return None
+
+
+def _loops_around(call: Node, order: Order) -> _Loops:
+    loops: list[Node] = []
+    at: Node | None = call
+    for _ in range(_DEEPEST):
+        if at is None:
+            break
+        node = at.parent
+        while node is not None and node.type not in _FUNCTIONS and node.parent is not None:
+            if node.type in _LOOPS:
+                loops.append(node)
+            node = node.parent
+        if node is None or node.type not in _FUNCTIONS:
+            return _Loops(tuple(loops))
+        if order.is_entry(node):
+            return _Loops(tuple(loops))
+        at = order.only_caller(node)
+    return _Loops(tuple(loops), more=True)
+
+
+def _up(call: Node) -> tuple[Node | None, list[Node | None], Node | None]:
+    """From a call up to the next loop or function: the loop, the conditions on the way (None for a branch that is taken
+    where one does not hold), and the function."""
+    conditions: list[Node | None] = []
+    below, node = call, call.parent
+    while node is not None and node.parent is not None:
+        if node.type in _LOOPS:
+            return node, conditions, None
+        if node.type in _FUNCTIONS:
+            return None, conditions, node
+        if node.type == "if_statement":
+            inside = node.child_by_field_name("consequence") == below
+            conditions.append(node.child_by_field_name("condition") if inside else None)
+        elif node.type in {"elif_clause", "else_clause", "except_clause", "match_statement", "conditional_expression"}:
+            conditions.append(None)
+        below, node = node, node.parent
+    return None, conditions, None
+
+
+def _operator(node: Node) -> str:
+    return _text(node.child_by_field_name("operator"))
+
+
+def _text(node: Node | None) -> str:
+    return node.text.decode("utf-8", "replace") if node is not None and node.text is not None else ""
