@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import posixpath
+import re
 from collections.abc import Iterator
 
 from msgspec import Struct
@@ -16,6 +17,10 @@ from kube_gaplint.model.storage import volume_at
 from kube_gaplint.model.workload import Container, Mount, Role, Volume, Workload
 
 _CHECKPOINTS = lazy_re.compile(r"\*|(checkpoint|ckpt|iter|global_step|step|epoch|latest)[\w.-]*\*?|\{?,?\*\}?")
+_NAMED = lazy_re.compile(r"(?:\A|/)(?:checkpoints?|ckpts?)(?:/|\Z)", re.IGNORECASE)
+_BELOW = lazy_re.compile(r"[\"']?\$\{?(\w+)\}?[\"']?/")
+_OWN_DISK = lazy_re.compile(r"tmp|temp|local|shm|ssd|nvme", re.IGNORECASE)
+"""Names of variables for disks that a node has for itself."""
 _PRESENT = lazy_re.compile(r"""\[+\s*(!\s+)?-[defLs]\s|test\s+-[defLs]\s|ls\s""")
 _CONDITIONS = (
     "-name", "-iname", "-path", "-regex", "-mtime", "-mmin", "-atime", "-newer", "-size", "-empty", "-user",
@@ -23,12 +28,20 @@ _CONDITIONS = (
 
 
 class Wipe(Struct, frozen=True):
-    """A folder that a command deletes, as a whole (`all_of_it`) or by a pattern; `title` is the command."""
+    """A folder that a command deletes, as a whole (`all_of_it`) or by a pattern; `title` is the command.
+
+    One below a variable that is not known (`…/checkpoints/run1`) is told of where its name says what it holds.
+    """
 
     title: str
     folder: str
     all_of_it: bool
     origin: Origin
+
+    @property
+    def says_checkpoints(self) -> bool:
+        """By its name it holds checkpoints, and it lies on no disk that a node has for itself."""
+        return _NAMED.search(self.folder) is not None and not _on_own_disk(self.folder)
 
 
 def wipes(workload: Workload, container: Container) -> Iterator[Wipe]:
@@ -40,6 +53,9 @@ def wipes(workload: Workload, container: Container) -> Iterator[Wipe]:
         for word in targets:
             text = word.known
             if text is None:
+                text = _below_a_variable(word)
+                if text and command.name == "rm":
+                    yield Wipe("rm -rf", text, True, Origin(command.place))
                 continue
             if not text.startswith("/"):
                 if not isinstance(command.directory, Set):
@@ -50,6 +66,19 @@ def wipes(workload: Workload, container: Container) -> Iterator[Wipe]:
                 whole = (whole and command.name == "rm") or (command.name == "find" and _finds_all(command))
                 title = "rm -rf" if command.name == "rm" else "find -delete"
                 yield Wipe(title, folder, whole, Origin(command.place))
+
+
+def _below_a_variable(word: Word) -> str:
+    """`…/checkpoints/run1` for a folder below a variable of the submitter's; empty for other words."""
+    base = _BELOW.match(word.place.text)
+    if base is None or not isinstance(word.pieces[0], Unknown) or not word.known_end.startswith("/"):
+        return ""
+    folder, whole = _folder(posixpath.normpath(word.known_end))
+    return f"…{folder}" if whole and _NAMED.search(folder) and not _OWN_DISK.search(base[1]) else ""
+
+
+def _on_own_disk(path: str) -> bool:
+    return any(path == one or path.startswith(one + "/") for one in NODE_LOCAL_FOLDERS)
 
 
 def _removed(command: Command) -> list[Word]:
@@ -123,7 +152,7 @@ def _location(path: str, workload: Workload, role: Role, container: Container) -
 def outlives_pods(path: str, workload: Workload, role: Role, container: Container) -> bool:
     """Whether what lies at a path surely is still there when the pod starts again."""
     if workload.batch is not None:
-        return not any(path == one or path.startswith(one + "/") for one in NODE_LOCAL_FOLDERS)
+        return not _on_own_disk(path)
     at = volume_at(path, container, role.pod)
     return isinstance(at, Set) and isinstance(at.value.durable, Set) and at.value.durable.value
 

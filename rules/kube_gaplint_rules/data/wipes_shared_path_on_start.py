@@ -24,8 +24,9 @@ def check(workload: Workload, _context: Context) -> Iterator[Gap]:
 
     ## What it flags
     `rm -rf` and `find … -delete` before the training, of the folder that the program saves to (error: a restart deletes
-    what it should go on from), or of a folder on a volume that several pods share (warning). What one rank alone does,
-    folders of one pod, emptyDirs and what a test must allow first are left alone.
+    what it should go on from), of a folder on a volume that several pods share, or, in a batch script, of one that its
+    name calls checkpoints (warning). What one rank alone does, folders of one pod, emptyDirs, disks of a node's own and
+    what a test must allow first are left alone.
 
     ## Why it hurts
     A start script runs at every restart, in every pod. Deleting the save path there turns the restart into a start from
@@ -101,6 +102,16 @@ def _judged(workload: Workload, role: Role, container: Container, wipe: Wipe) ->
             detail="save-path",
             severity=Severity.ERROR,
             related=(Related(saved.origin, "checkpoints are saved here"),),
+            fix=Fix("delete by hand, or in a job of its own"),
+            container=container.name,
+        )
+        return
+    if workload.batch is not None and wipe.all_of_it and wipe.says_checkpoints:
+        yield Gap(
+            wipe.origin,
+            f"{wipe.title} of {wipe.folder} at every start of the job, a folder of checkpoints by its name",
+            "each restart and each new submission deletes what an earlier run, or another job, has saved there",
+            detail=f"named:{wipe.folder}",
             fix=Fix("delete by hand, or in a job of its own"),
             container=container.name,
         )
