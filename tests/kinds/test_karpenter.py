@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from node_samples import all_views, kinds, line, only, value, views
 
-from kube_gaplint.kinds.node_table import link
+from kube_gaplint.kinds.node_links import link
 from kube_gaplint.model.nodes import NodeBootstrap, NodePool
 
 CLASS = """

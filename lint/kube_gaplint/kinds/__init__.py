@@ -116,7 +116,7 @@ def build(
     to be judged; the model holds no view of the rest, but what the rest says of this part is known.
     """
     from kube_gaplint.kinds.finish import finish
-    from kube_gaplint.kinds.node_table import file_views, inner_batches, is_gpu_pod, link
+    from kube_gaplint.kinds.node_table import file_views, inner_batches, is_gpu_pod
     from kube_gaplint.kinds.surroundings import Around
 
     model = Model()
@@ -128,6 +128,7 @@ def build(
     objects: list[KubeObject] = []
     elsewhere: list[object] = []  # views that others judge, and that those of this share may have to do with
     gpus_seen = False
+    only_workloads = True
 
     def chosen() -> Iterator[tuple[KubeObject, bool]]:
         """The objects that are to be understood, each with whether it is to be judged."""
@@ -147,8 +148,10 @@ def build(
     run_by: dict[int, list[Workload]] = {}
 
     def judge(view: object, item: KubeObject | None, section: int) -> None:
+        nonlocal only_workloads
         progress.tell("understanding workloads", len(model.workloads))
         if not isinstance(view, Workload):
+            only_workloads = False
             model.add(view, section)
             return
         finish(view, profile)
@@ -169,6 +172,7 @@ def build(
                 if with_pools and share.first and isinstance(view, Workload) and is_gpu_pod(view):
                     finish(view, profile)  # the rules on pools ask what their workloads are for
                 elsewhere.append(view)
+                only_workloads = only_workloads and isinstance(view, Workload)
     for view in file_views(bundle, profile, scripts=wanted is None or wanted(None), share=share):
         judge(view, None, 1)
     for view in inner_batches(model.workloads, bundle, profile):
@@ -177,8 +181,11 @@ def build(
         manifest = _manifest(item, run_by.get(id(item), []), bundle, profile)
         if manifest is not None:
             model.add(manifest, 3)
-    # In the order of the objects, as far as it counts: what is judged elsewhere comes before this share, or after it.
-    link(chain(model.views, elsewhere) if share.first else chain(elsewhere, model.views))
+    if not only_workloads:
+        from kube_gaplint.kinds.node_links import link
+
+        # In the order of the objects, as far as it counts: what is judged elsewhere comes before this share, or after.
+        link(chain(model.views, elsewhere) if share.first else chain(elsewhere, model.views))
     return model
 
 

@@ -10,7 +10,6 @@ from msgspec import Struct, field
 from kube_gaplint.facts import surroundings as facts
 from kube_gaplint.facts.instances import INSTANCE_TYPE_KEYS, machine
 from kube_gaplint.kinds.fields import Part
-from kube_gaplint.model.nodes import Answer
 from kube_gaplint.model.pod import affinity, tolerations
 from kube_gaplint.model.profile import Profile
 from kube_gaplint.model.setting import Absent, Origin, Set
@@ -20,6 +19,7 @@ from kube_gaplint.model.workload import Role, Workload
 if TYPE_CHECKING:
     from kube_gaplint.bundle.bundle import Bundle
     from kube_gaplint.bundle.objects import KubeObject
+    from kube_gaplint.model.nodes import Answer
 
 _CLOUDS = (
     ("google", "gcp"), ("gcp", "gcp"), ("azure", "azure"), ("eksctl", "aws"), ("k8s.aws", "aws"), ("amazonaws", "aws"),

@@ -16,6 +16,7 @@ from kube_gaplint.kinds import host_commands
 from kube_gaplint.kinds.context import Context
 from kube_gaplint.kinds.fields import Part
 from kube_gaplint.kinds.gpu_nodes import Evidence
+from kube_gaplint.kinds.host_access import may_enter_host
 from kube_gaplint.kinds.pods import read_pod
 from kube_gaplint.launch.options import OptionSpec, parse_options
 from kube_gaplint.model.nodes import (
@@ -33,7 +34,6 @@ from kube_gaplint.model.workload import Container, Pod
 API = "the DaemonSet API's default"
 KURED_DOES = "drains and reboots nodes"
 
-_HOST_PATHS = frozenset({"/", "/proc", "/host", *host_commands.SYSTEMD_PATHS})
 _NO_WINDOW = {"start-time": ("0:00", "00:00"), "end-time": ("23:59:59", "23:59")}
 _IMAGE = lazy_re.compile(r"[a-z0-9][\w.:/@-]{0,500}")
 _ALL_DAYS = frozenset({"mo", "tu", "we", "th", "fr", "sa", "su"})
@@ -86,14 +86,6 @@ def pod_gpus(spec: Part) -> CarriesGpus:
         everywhere = not spec.at("nodeSelector").present and not spec.at("affinity", "nodeAffinity").present
         return CarriesGpus("unknown", "it runs on every node, GPU nodes included", spec.origin, everywhere)
     return answer
-
-
-def may_enter_host(spec: Part) -> bool:
-    """Cheap test: without the host's process space, file system or systemd, nothing runs on the host."""
-    if spec.text("hostPID") == "true":
-        return True
-    paths = (volume.text("hostPath", "path") or "" for volume in spec.at("volumes").items())
-    return any(path in _HOST_PATHS for path in paths)
 
 
 def host_views(

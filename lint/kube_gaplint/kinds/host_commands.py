@@ -9,18 +9,13 @@ from collections.abc import Iterable
 from kube_gaplint import lazy_re
 from kube_gaplint.kinds import cloudinit
 from kube_gaplint.kinds.cloudinit import Setup, short
+from kube_gaplint.kinds.host_access import SYSTEMD_PATHS
 from kube_gaplint.model.command import Command
 from kube_gaplint.model.nodes import HostAction
 from kube_gaplint.model.setting import Origin, Set
 from kube_gaplint.model.workload import Container, Pod
 
 ENTERING = frozenset({"nsenter", "chroot"})
-
-SYSTEMD_PATHS = frozenset(
-    {"/run", "/var/run", "/run/systemd", "/run/systemd/private", "/run/dbus", "/var/run/dbus",
-     "/run/dbus/system_bus_socket", "/var/run/dbus/system_bus_socket"}
-)  # fmt: skip
-"""Folders and sockets of the host through which `systemctl` in a container speaks with the host's systemd."""
 
 _RESTARTS = frozenset({"restart", "try-restart", "reload-or-restart", "stop"})
 _RUNTIMES = frozenset({"containerd", "docker", "crio", "cri-o", "cri-docker"})

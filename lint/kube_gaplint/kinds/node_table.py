@@ -1,4 +1,4 @@
-"""Which module reads the kinds that nodes and Slurm are made of, and what their views tell one another."""
+"""Which module reads the kinds that nodes and Slurm are made of."""
 
 from __future__ import annotations
 
@@ -6,11 +6,8 @@ from collections.abc import Iterable, Iterator
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from msgspec.structs import replace
-
-from kube_gaplint.model.nodes import POOL_LABEL, CarriesGpus, HostAgent, NodeDaemon, NodePool, UpgradeAgent
 from kube_gaplint.model.profile import Profile
-from kube_gaplint.model.setting import Absent, Set
+from kube_gaplint.model.setting import Absent
 from kube_gaplint.model.workload import Workload
 from kube_gaplint.share import ALL, Share
 
@@ -189,47 +186,6 @@ def _inside(workload: Workload) -> Iterator[BatchScript]:
                 yield from inside(container.scripts, container.commands, workload.subject, container.files)
 
 
-def link(views: Iterable[object]) -> None:
-    """Tell Karpenter's pools and GPU workloads of one another, and what covers every node that some have GPUs."""
-    found = list(views)
-    _cover(found)
-    pools = [view for view in found if isinstance(view, NodePool) and view.controller in ("karpenter", "eks-auto")]
-    if not pools:
-        return
-    workloads = [view for view in found if isinstance(view, Workload) and is_gpu_pod(view)]
-    for pool in pools:
-        pool.workloads = [workload for workload in workloads if _may_land(workload, pool)]
-        for workload in pool.workloads:
-            around = workload.surroundings
-            workload.surroundings = replace(around, pools=(*around.pools, pool))
-
-
-def _cover(views: list[object]) -> None:
-    """Where the paths hold GPU workloads, what covers every node of the cluster covers GPU nodes."""
-    covering = [
-        view for view in views if isinstance(view, UpgradeAgent | HostAgent | NodeDaemon) and view.gpus.everywhere
-    ]
-    if not covering:
-        return
-    held = (view for view in views if isinstance(view, Workload) and is_gpu_pod(view))
-    workload = next(held, None)
-    if workload is None:
-        return
-    subject = f"{workload.subject.kind} {workload.subject.name}"
-    for view in covering:
-        reason = f"{view.gpus.reason}: {subject} runs on some"
-        # which of the workloads is named may differ from run to run, so the place is the object's own
-        view.gpus = CarriesGpus("yes", reason, view.gpus.origin or view.origin, everywhere=True)
-
-
 def is_gpu_pod(workload: Workload) -> bool:
     """Whether a workload is one of pods that ask for accelerators, or may."""
     return workload.batch is None and any(not isinstance(role.pod.accelerator_count, Absent) for role in workload.roles)
-
-
-def _may_land(workload: Workload, pool: NodePool) -> bool:
-    for role in workload.roles:
-        chosen = role.pod.node_selector.get(POOL_LABEL)
-        if isinstance(chosen, Set) and chosen.value != pool.subject.name:
-            return False
-    return True

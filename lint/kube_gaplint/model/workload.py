@@ -7,18 +7,20 @@ merged, operators' own injections are added. `origin.via` tells where a value co
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from msgspec import Struct, field
 
 from kube_gaplint.model.command import Command, Script
 from kube_gaplint.model.environment import Environment
 from kube_gaplint.model.setting import Absent, Origin, Set, Setting, Unknown
-from kube_gaplint.model.slurm import Batch
 from kube_gaplint.model.subject import Subject
 from kube_gaplint.model.surroundings import Surroundings
 from kube_gaplint.model.training import TrainingProcess
 from kube_gaplint.text.source import Files, no_files
+
+if TYPE_CHECKING:
+    from kube_gaplint.model.slurm import Batch
 
 Purpose: TypeAlias = Literal[
     "training", "benchmark", "smoke", "interactive", "inference", "evaluation", "simulation", "processing",
