@@ -34,6 +34,7 @@ __all__ = [
     "exists",
     "file_names",
     "file_type",
+    "folder_names",
     "head",
     "is_file",
     "is_folder",
@@ -122,6 +123,14 @@ def file_names(folder: str, *, links: bool = False) -> list[str]:
     return [
         name for name, what in found if what == FILE or (links and what == LINK and is_file(os.path.join(folder, name)))
     ]
+
+
+def folder_names(folder: str) -> list[str]:
+    """The names of the folders in a folder, in order, hidden ones and links left out; empty where there is none."""
+    try:
+        return [name for name, what in entries(folder) if what == FOLDER and not name.startswith(".")]
+    except OSError:
+        return []
 
 
 def file_type(path: str) -> int:

@@ -28,6 +28,7 @@ _LEVELS = 3
 """Folders searched: the manifest's own and two around it (`job/slurm/run.sbatch`, `job/Dockerfile`)."""
 _LARGEST = 2**18
 _MOST_CANDIDATES = 6
+_FEW_FOLDERS = 12
 _FOLDERS_FOR_THEM = ("docker", "dockerfiles", "containers", "container", "build", "images", "image")
 _NAME = lazy_re.compile(r"(?:(?P<before>.+)\.)?(?:docker|container)file(?:\.(?P<after>.+))?\Z", re.IGNORECASE)
 _FILLER = frozenset(
@@ -51,6 +52,7 @@ class RecipeBook(Struct):
     source_of: Callable[[FileId, bytes], Source | None]
     files_near: Callable[[FileId], Files]
     _folders: dict[str, list[tuple[str, frozenset[str]]]] = field(default_factory=dict)
+    _inner: dict[str, list[str]] = field(default_factory=dict)
     _recipes: dict[str, Recipe | None] = field(default_factory=dict)
 
     def near(self, image: str, file: FileId) -> Recipe | None:
@@ -72,13 +74,12 @@ class RecipeBook(Struct):
         return []
 
     def _below(self, folder: str) -> list[tuple[str, frozenset[str]]]:
-        """Dockerfiles in the folders below that are there for them."""
-        return [
-            found
-            for name in _FOLDERS_FOR_THEM
-            if disk.is_folder(os.path.join(folder, name))
-            for found in self._listing(os.path.join(folder, name))
-        ]
+        """Dockerfiles in the folders below: all of them where they are few, else those that are there for them."""
+        if folder not in self._inner:
+            inner = disk.folder_names(folder)
+            few = len(inner) <= _FEW_FOLDERS
+            self._inner[folder] = [name for name in inner if few or name in _FOLDERS_FOR_THEM]
+        return [found for name in self._inner[folder] for found in self._listing(os.path.join(folder, name))]
 
     def _listing(self, folder: str) -> list[tuple[str, frozenset[str]]]:
         if folder not in self._folders:

@@ -1,5 +1,6 @@
 """A pod that fetches the very repository which its manifest lies in: by `git clone`, by git-sync, or as Ray's working
-directory. What it then runs is there to be read, also where it copies it out of the clone first.
+directory. What it then runs is there to be read, also where it copies it out of the clone first. So is what lies on a
+volume or in an image below a folder of the repository's name.
 
 The repository is known by the name of its top folder, which is also the name that a clone gets.
 """
@@ -30,6 +31,11 @@ _COPY = lazy_re.compile(
 )
 _USUAL_BRANCHES = frozenset({"main", "master", "HEAD"})
 _LONGEST = 20_000
+_COMMON_NAMES = frozenset({
+    "", "app", "apps", "code", "data", "examples", "home", "job", "jobs", "k8s", "kubernetes", "mnt", "opt", "project",
+    "repo", "scripts", "src", "train", "training", "work", "workspace",
+})  # fmt: skip
+"""Names of repositories that folders of anything else have as well."""
 
 
 class Checkout:
@@ -40,6 +46,8 @@ class Checkout:
         self._context = context
         self._places: tuple[frozenset[str], frozenset[str]] | None = None
         self._copies: list[tuple[str, str]] = []
+        self._other_branch = False
+        """Whether a branch of it is fetched that may hold other files."""
 
     def files(self, path: str) -> PlacedText | None:
         """A file by its path in a container."""
@@ -50,6 +58,12 @@ class Checkout:
             found = self._cloned(source)
             if found is not None:
                 return found
+        if (
+            path.startswith("/")
+            and not self._other_branch
+            and repository_name(self._context).lower() not in _COMMON_NAMES
+        ):
+            return self._context.bundle.text_in_checkout(path, self._context.object.file)
         return None
 
     def _sources(self, path: str) -> Iterator[str]:
@@ -81,7 +95,10 @@ class Checkout:
             own = repository_name(self._context)
             texts = tuple(_texts(self._spec)) if own else ()
             for text in texts:
-                if not _fetches(text, own) or not _usual_branch(text):
+                if not _fetches(text, own):
+                    continue
+                if not _usual_branch(text):
+                    self._other_branch = True
                     continue
                 names.add(own)
                 names.update(found["name"] for found in _FOLDER.finditer(text))

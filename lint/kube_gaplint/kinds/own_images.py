@@ -77,21 +77,21 @@ class OwnImage:
 
     def _search(self) -> list[Recipe]:
         bundle, file = self._context.bundle, self._context.object.file
-        sure = bundle.recipes_near(file)(self._reference)
-        if sure is not None:
-            return [sure]
+        named = bundle.recipes_near(file)(self._reference)
+        if named is not None and self._holds_program(named):
+            return [named]
         from kube_gaplint.facts.images import UNKNOWN, contents
 
-        if contents(self._reference) is not UNKNOWN:
+        if named is None and contents(self._reference) is not UNKNOWN:
             return []  # a release of somebody else's
+        return list(filter(self._holds_program, bundle.recipes_for(file))) or ([] if named is None else [named])
+
+    def _holds_program(self, recipe: Recipe) -> bool:
+        """Whether a Dockerfile copies a file to where the container starts it."""
         from kube_gaplint.launch.dockerfile import image_files
 
-        started = list(_started(self._words))
-        return [
-            recipe
-            for recipe in bundle.recipes_for(file)
-            if any(image_files([recipe])(posixpath.join(self._working_dir, path)) is not None for path in started)
-        ]
+        holds = image_files([recipe])
+        return any(holds(posixpath.join(self._working_dir, path)) is not None for path in _started(self._words))
 
 
 def _value(setting: Setting[str] | None) -> str | None:

@@ -5,8 +5,9 @@ from collections.abc import Iterator
 from kube_gaplint.findings import Fix, Gap, Related, Severity, beside
 from kube_gaplint.model.pace import Pace
 from kube_gaplint.model.scale import size
-from kube_gaplint.model.setting import Absent, Set
+from kube_gaplint.model.setting import Absent, Origin, Set
 from kube_gaplint.model.training import TrainingProcess
+from kube_gaplint.model.workload import Workload
 from kube_gaplint.rule import Context, rule
 
 _TITLE = "let it load the newest checkpoint at its start"
@@ -24,11 +25,11 @@ def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
     """Checkpoints are written, and a restart does not read them.
 
     ## What it flags
-    Saving is on, something restarts the job, and the framework neither resumes by itself nor is told to: Megatron-LM
-    with `--save` and no `--load`, NeMo with `resume_if_exists` false, Composer without `autoresume`, a Hugging Face
-    example that overwrites its output folder, a visible script that saves while it trains and reads nothing back.
-    Scripts that write their weights once, after the training, have nothing to resume from. Frameworks that resume by
-    themselves (torchtitan) are left alone.
+    Saving is on, something restarts the job (an elastic one also whenever its size changes), and the framework neither
+    resumes by itself nor is told to: Megatron-LM with `--save` and no `--load`, NeMo with `resume_if_exists` false,
+    Composer without `autoresume`, a Hugging Face example that overwrites its output folder, a visible script that saves
+    while it trains and reads nothing back. Scripts that write their weights once, after the training, have nothing to
+    resume from. Frameworks that resume by themselves (torchtitan) are left alone.
 
     ## Why it hurts
     The job comes back, looks healthy, and trains from step 0, often writing over what it had: a preempted job of
@@ -88,13 +89,16 @@ def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
     if not (isinstance(settings.saving, Set) and settings.saving.value):
         return
     resume = settings.resume
-    again = process.workload.starts_again
-    if again is None or not isinstance(resume, Absent | Set) or (isinstance(resume, Set) and resume.value):
+    again, rescaled = process.workload.starts_again, _rescaled(process.workload)
+    start = Related(again, "the job is started again") if again else None
+    if start is None and rescaled is not None:
+        start = Related(rescaled, "all processes start again when the number of pods changes")
+    if start is None or not isinstance(resume, Absent | Set) or (isinstance(resume, Set) and resume.value):
         return
     written = isinstance(resume, Set) and resume.origin.written
     who = process.framework.title if process.framework is not None else "the program"
     path = settings.save_path
-    related = [Related(again, "the job is started again")]
+    related = [start]
     if isinstance(path, Set) and path.origin.place != resume.origin.place:
         related.insert(0, Related(path.origin, "checkpoints are written here"))
     message = f"{who} is told not to resume" if written else f"{who} saves, and is not told to resume"
@@ -109,6 +113,12 @@ def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
         fix=Fix(_TITLE) if written else _fix(process),
         container=process.container.name,
     )
+
+
+def _rescaled(workload: Workload) -> Origin | None:
+    """A range of pods that somebody wrote: all processes start again whenever their number changes."""
+    elastic = workload.elastic
+    return elastic.origin if isinstance(elastic, Set) and elastic.value and elastic.origin.written else None
 
 
 def _fix(process: TrainingProcess) -> Fix:
