@@ -47,6 +47,9 @@ from kube_gaplint.text.source import Files, no_files
 _FALSE = frozenset({"", "0", "-1", "false", "no", "off", "none", "null", "~", "n", "f", "never"})
 _GOES_ON_BY = (("train", "resume_from_checkpoint"), ("fit", "ckpt_path"))
 """Calls of trainers of many kinds, and the keyword by which they are told what to go on from."""
+_RESUME_OPTIONS = frozenset(map(Options.normal, (*CONVENTIONS.resume, *CONVENTIONS.load_path)))
+_FINDS_ITS_LAST = ("last_checkpoint", "latest", "last.", "glob(", "listdir(", "newest")
+"""Words by which a program shows that it may look for its last checkpoint whatever it is told."""
 _CONFIG_ENDINGS = (".yaml", ".yml", ".json", ".toml", ".gin", ".ini", ".cfg")
 
 
@@ -961,13 +964,22 @@ class _Reader:
                 return Set(told.value.strip().lower() not in _FALSE, told.origin)
             if isinstance(told, Unknown):
                 return told
+        if isinstance(missing, Absent) and script is not None and not script.loads:
+            return Set(False, Origin(script.origin.place, "derived", "nothing in its script reads a checkpoint"))
+        if script is not None and self._resume_is_left_out(script):
+            return Set(False, Origin(script.origin.place, "derived", "its option to resume is not given"))
         if script is not None and script.loads:
             return Unknown("what the visible script loads may be a checkpoint of its own", script.origin)
-        if isinstance(missing, Absent) and script is not None:
-            return Set(
-                False, Origin(script.origin.place, "derived", "nothing in the visible script reads a checkpoint")
-            )
         return missing if isinstance(missing, Unknown) else Unknown("whether it resumes is not visible", look.home)
+
+    def _resume_is_left_out(self, script: ScriptFacts) -> bool:
+        """The program declares an option by which it would go on, off by default, and nothing gives it."""
+        look = self.look
+        if look.options.open_because or any(config.open_because for config in look.configs):
+            return False
+        defaults = [script.declared[name] for name in _RESUME_OPTIONS if name in script.declared]
+        off = all(isinstance(one, Absent) or (isinstance(one, Set) and one.value.lower() in _FALSE) for one in defaults)
+        return bool(defaults) and off and self.text.mentions(*_FINDS_ITS_LAST) is not True
 
     # -- the rest
 

@@ -37,6 +37,8 @@ class ScriptFacts(Struct, frozen=True):
     """What `torch.save` and its like write to."""
     saves_once: bool = False
     """Whether all of that is written once, when the training is over."""
+    declared: Mapping[str, Setting[str]] = field(default_factory=dict)
+    """The default of each option that it declares, by the option's normal name; `Absent` where it has none."""
     steps: Set[int] | None = None
     """The optimizer's steps of the whole run, where its loops tell."""
     save_every: Set[int] | None = None

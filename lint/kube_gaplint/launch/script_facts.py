@@ -12,6 +12,7 @@ from kube_gaplint.launch.python import PythonFacts
 from kube_gaplint.launch.python_values import Duration, Value
 from kube_gaplint.model.environment import Environment
 from kube_gaplint.model.setting import Absent, Origin, Set, Setting, Unknown
+from kube_gaplint.model.training import Options
 
 _CALLBACKS = lazy_re.compile(r"\bcallbacks\s*=|\.add_callback\(|\bshould_save\b")
 STOP_SIGNALS = frozenset({"SIGTERM", "SIGUSR1", "SIGUSR2"})
@@ -52,6 +53,12 @@ def script_facts(python: PythonFacts) -> ScriptFacts:
         open_calls=frozenset(open_calls),
         save_paths=tuple(use.path if isinstance(use.path, Set) else use.folder for use in python.saves),
         saves_once=python.saves_once,
+        declared={
+            Options.normal(name): _text(option.default, Origin(option.place))
+            for option in python.options
+            for name in option.names
+            if name.startswith("-")
+        },
         steps=python.steps,
         save_every=python.save_every,
         hands_callbacks=_CALLBACKS.search(python.text.text) is not None,

@@ -28,8 +28,9 @@ def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
     Saving is on, something restarts the job (an elastic one also whenever its size changes), and the framework neither
     resumes by itself nor is told to: Megatron-LM with `--save` and no `--load`, NeMo with `resume_if_exists` false,
     Composer without `autoresume`, a Hugging Face example that overwrites its output folder, a visible script that saves
-    while it trains and reads nothing back. Scripts that write their weights once, after the training, have nothing to
-    resume from. Frameworks that resume by themselves (torchtitan) are left alone.
+    while it trains and reads nothing back, or whose own option to resume is left out. Scripts that write their weights
+    once, after the training, have nothing to resume from. Frameworks that resume by themselves (torchtitan) are left
+    alone.
 
     ## Why it hurts
     The job comes back, looks healthy, and trains from step 0, often writing over what it had: a preempted job of
@@ -103,7 +104,7 @@ def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
         related.insert(0, Related(path.origin, "checkpoints are written here"))
     message = f"{who} is told not to resume" if written else f"{who} saves, and is not told to resume"
     if isinstance(resume, Set) and resume.origin.via == "derived":
-        message = "the program saves, and nothing in its script reads a checkpoint"
+        message = f"the program saves, and {resume.origin.note}"
     yield Gap(
         resume.origin if written else process.origin,
         message,

@@ -117,10 +117,13 @@ def _fix(batch: Batch, processes: Sequence[TrainingProcess]) -> Fix:
 
 
 def _trains_anew(process: TrainingProcess) -> bool:
-    """It surely does not go on from a checkpoint of its own, and no option of its framework would make it do so."""
+    """It surely does not go on from a checkpoint of its own: it saves none, or reads none, and no option of its
+    framework would make it do so."""
+    saving, resume = process.settings.saving, process.settings.resume
+    if isinstance(saving, Absent) or (isinstance(saving, Set) and not saving.value):
+        return True
     if process.framework is not None and process.framework.resume_option[0]:
         return False
-    resume = process.settings.resume
     return isinstance(resume, Absent) or (isinstance(resume, Set) and not resume.value)
 
 
