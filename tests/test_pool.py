@@ -11,12 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fixture_files import ROOT
-from kube_gaplint import engine, pool, share
+from kube_gaplint import pool, share
 from kube_gaplint.engine import Request, lint
 from kube_gaplint.findings import Severity
+from kube_gaplint.judging import Judge, Part
 from kube_gaplint.report import render
 from kube_gaplint.report.options import RenderOptions
-from kube_gaplint.share import LEAST, Share, shares
+from kube_gaplint.share import ALL, LEAST, Share
 from kube_gaplint.text.compose import compose
 from kube_gaplint.text.source import Place, Source, Span
 
@@ -25,16 +26,16 @@ pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system can
 FAMILIES = sorted({path.name.rstrip("0123456789") for path in ROOT.glob("[A-Z]*[0-9]")})
 
 
-@given(st.integers(2, 9), st.integers(0, 500), st.booleans())
-def test_shares_hold_everything_once(number: int, count: int, all_seen: bool) -> None:
-    split = shares(number, all_seen_by_first=all_seen)
-    assert [index for share in split for index in share.bounds(count)] == list(range(count))
+@given(st.integers(2, 9), st.integers(0, 500))
+def test_shares_hold_everything_once(number: int, count: int) -> None:
+    split = [Share(at, number) for at in range(number)]
+    assert all([share.has(index) for share in split].count(True) == 1 for index in range(count))
     assert [share.first for share in split] == [True] + [False] * (number - 1)
 
 
 def test_one_share_is_the_whole() -> None:
-    assert Share().whole
-    assert list(Share().bounds(7)) == list(range(7))
+    assert Share().first
+    assert all(map(Share().has, range(100)))
 
 
 def report_of(paths: tuple[str, ...], jobs: int) -> tuple[str, ...]:
@@ -57,8 +58,10 @@ def test_the_number_of_processes_changes_nothing(family: str, monkeypatch: pytes
 def test_processes_are_used(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(share, "LEAST", 1)
     used: list[int] = []
-    forked = pool.forked
-    monkeypatch.setattr(pool, "forked", lambda work, number: used.append(number) or forked(work, number))
+    shared = pool.shared
+    monkeypatch.setattr(
+        pool, "shared", lambda work, number, sources: used.append(number) or shared(work, number, sources)
+    )
     report_of((str(ROOT / "demo"),), 2)
     assert used == [2]
 
@@ -68,32 +71,43 @@ def test_a_process_that_ends_leaves_the_work_to_this_one(monkeypatch: pytest.Mon
     monkeypatch.setattr(share, "LEAST", 1)
     alone = report_of((str(ROOT / "demo"),), 1)
     here = os.getpid()
-    part = engine._part
+    run = Judge.run
 
-    def dies_elsewhere(*arguments: object) -> object:
+    def dies_elsewhere(judge: Judge, share: Share = ALL) -> Part:
         if os.getpid() != here:
             os.kill(os.getpid(), signal.SIGKILL)
-        return part(*arguments)  # type: ignore[arg-type]
+        return run(judge, share)
 
-    monkeypatch.setattr(engine, "_part", dies_elsewhere)
+    monkeypatch.setattr(Judge, "run", dies_elsewhere)
     assert report_of((str(ROOT / "demo"),), 2) == alone
 
 
-def test_what_goes_wrong_in_a_process_is_raised_here() -> None:
-    def fails(number: int) -> bytes:
-        raise LookupError(f"number {number}")
+@pytest.mark.parametrize("failing", [0, 1, 2])
+def test_what_goes_wrong_in_a_process_is_raised_here(failing: int) -> None:
+    def fails(number: int) -> int:
+        if number == failing:
+            raise LookupError(f"number {number}")
+        return number
 
-    with pytest.raises(LookupError, match="number 0"):
-        pool.forked(fails, 2)
+    with pytest.raises(LookupError, match=f"number {failing}"):
+        pool.shared(fails, 3, [])
+    with pytest.raises(ChildProcessError):  # nobody is left behind
+        os.waitpid(-1, os.WNOHANG)
+
+
+def test_results_keep_their_order() -> None:
+    assert pool.shared(lambda number: (number, os.getpid() == os.getppid(), "x" * 100_000), 3, []) == [
+        (number, False, "x" * 100_000) for number in range(3)
+    ]
 
 
 def test_a_text_that_both_sides_have_is_not_copied_and_nodes_stay(tmp_path: Path) -> None:
     source = Source(str(tmp_path / "a.yaml"), "a: 1\n" * 1000)
     root = compose(source).documents[0].root
     place = Place(source, Span(0, 4))
-    data = pool.packed((place, root), [source])
-    assert len(data) < 500
-    back, node = pool.unpacked(data, [source])
+    found = pool.shared(lambda _: (place, root), 2, [source])
+    assert found is not None
+    back, node = found[1]
     assert back == place
     assert back.source is source
     assert node is None

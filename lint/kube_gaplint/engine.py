@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping
 from datetime import date
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, cast
@@ -13,28 +12,25 @@ from typing import TYPE_CHECKING, Any, cast
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from kube_gaplint import collector, lazy_re, progress, registry
+from kube_gaplint import collector, registry
 from kube_gaplint.facts.candidates import SUPPRESSION_WORD
-from kube_gaplint.findings import Change, FileError, Finding, Fix, Gap, Related, Report, Severity, Summary
+from kube_gaplint.findings import Change, FileError, Finding, Fix, Related, Report, Severity, Summary
 from kube_gaplint.meta import META_RULES
 from kube_gaplint.model.profile import Profile
-from kube_gaplint.model.setting import Origin
 from kube_gaplint.model.subject import Subject
-from kube_gaplint.rule import Context, Rule
-from kube_gaplint.share import ALL, SECTIONS, Share, jobs_for, shares
-from kube_gaplint.text import limits
-from kube_gaplint.text.source import Place, Source
+from kube_gaplint.share import Share, jobs_for
+from kube_gaplint.text.source import Source
 
 if TYPE_CHECKING:
     from kube_gaplint.baseline import Baseline
-    from kube_gaplint.bundle.bundle import Loaded, Unresolved
+    from kube_gaplint.bundle.bundle import Loaded
     from kube_gaplint.bundle.objects import KubeObject
     from kube_gaplint.discover import Discovery, Exclusion
     from kube_gaplint.file_ignores import FileIgnores
     from kube_gaplint.given import Given
+    from kube_gaplint.judging import Found, Part
     from kube_gaplint.kinds import Model
     from kube_gaplint.kinds.generic import UserKind
-    from kube_gaplint.model.workload import Workload
     from kube_gaplint.revision import Before
     from kube_gaplint.text.compose import Problem
     from kube_gaplint.text.nodes import Document
@@ -71,37 +67,6 @@ class Request(Struct, frozen=True):
     """Processes to judge with, where there is enough to judge and the system can fork."""
 
 
-class _ProblemGap(Struct, frozen=True):
-    """How a problem of reading is told: the code, what it costs and the way out."""
-
-    code: str
-    severity: Severity
-    consequence: str
-    remedy: str
-
-
-_PROBLEMS = {
-    "syntax": _ProblemGap(
-        "GAP001",
-        Severity.ERROR,
-        "what stands behind it in this file is not judged, and kubectl refuses the file",
-        "mend the YAML; a template is rendered first, and piped into `gaplint -`",
-    ),
-    "duplicate-key": _ProblemGap(
-        "GAP001",
-        Severity.WARNING,
-        "the other value is lost without a word; the document was judged with the last one",
-        "keep one of the two",
-    ),
-    "limit": _ProblemGap(
-        "GAP002",
-        Severity.ERROR,
-        "what lies beyond the limit is not judged",
-        "split the file, or exclude it where it is no manifest",
-    ),
-}
-
-
 class Reading(Struct):
     """The paths of a request, read and understood."""
 
@@ -113,8 +78,11 @@ class Reading(Struct):
 
     def summary(self) -> Summary:
         """Counts of what was read and passed over, and of workloads."""
+        from kube_gaplint.judging import count_workload
+
         summary = _counts(self.discovery, self.loaded)
-        _count_workloads(summary, self.model.workloads)
+        for workload in self.model.workloads:
+            count_workload(summary, workload)
         summary.judged = len(self.model.views)
         return summary
 
@@ -136,35 +104,18 @@ def _counts(discovery: Discovery, loaded: Loaded) -> Summary:
     return summary
 
 
-def _count_workloads(summary: Summary, workloads: Iterable[Workload]) -> None:
-    for workload in workloads:
-        kind, purpose = workload.subject.kind, workload.purpose
-        summary.workloads += 1
-        summary.by_kind[kind] = summary.by_kind.get(kind, 0) + 1
-        summary.by_class[purpose] = summary.by_class.get(purpose, 0) + 1
-
-
 def read(request: Request) -> Reading:
     """Read the paths of a request up to the model, and judge nothing. Raises UsageProblem."""
     from kube_gaplint.bundle import bundle
+    from kube_gaplint.judging import heard
     from kube_gaplint.kinds import build
 
     wanted = None if request.changed is None else request.changed.concerns()
     discovery = _find(request)
-    with _heard() as over:
+    with heard() as over:
         loaded = bundle.load(discovery)
         model = build(loaded.bundle, request.profile, request.kinds, wanted)
     return Reading(discovery, loaded, model, over)
-
-
-@contextmanager
-def _heard() -> Iterator[list[Problem]]:
-    """The limits that are met within it."""
-    from kube_gaplint.text.compose import Problem
-
-    over: list[Problem] = []
-    with limits.heard_by(lambda place, message: over.append(Problem("limit", message, place))):
-        yield over
 
 
 def _find(request: Request) -> Discovery:
@@ -208,22 +159,22 @@ def _judge(request: Request, codes: frozenset[str]) -> tuple[Report, bool]:
         if not discovery.judged:
             return Report([], discovery.errors, _passed_over(discovery)), wanted is not None
         from kube_gaplint.bundle import bundle
+        from kube_gaplint.judging import heard, of_problems, of_references
 
-        with _heard() as over:
+        with heard() as over:
             loaded = bundle.load(discovery)
-        parts = _parts(loaded, request, codes) if wanted is None else None
+        parts = _parts(loaded, request, codes, wanted)
         summary = _counts(discovery, loaded)
-        if parts is None:
-            parts = [_part(loaded, request, codes, ALL, wanted)]
         for part in parts:
             part.add_counts(summary)
         if wanted is not None:  # what no file concerns is there all the same
             summary.judged = loaded.documents
+        of_views = (pair for part in parts for pair in part.found)
         found = [
-            *_problems([*loaded.problems, *over], codes),
-            *_unresolved(loaded.bundle.unresolved, codes),
+            *of_problems([*loaded.problems, *over], codes),
+            *of_references(loaded.bundle.unresolved, codes),
             *(item for part in parts for item in part.beside),
-            *(item for section in range(SECTIONS) for part in parts for item in part.found[section]),
+            *(item for _, items in sorted(of_views, key=lambda pair: pair[0]) for item in items),
         ]
         if request.severities:
             found = [_with_severity(item, request.severities) for item in found]
@@ -245,59 +196,27 @@ def _passed_over(discovery: Discovery) -> Summary:
     return summary
 
 
-class _Part(Struct):
-    """What one share of a run gave: the findings by section of the model, those of limits and references, counts."""
-
-    found: list[list[_Found]]
-    beside: list[_Found]
-    counts: Summary
-
-    def add_counts(self, summary: Summary) -> None:
-        summary.workloads += self.counts.workloads
-        summary.judged += self.counts.judged
-        for name in ("by_kind", "by_class"):
-            table: dict[str, int] = getattr(summary, name)
-            for key, count in getattr(self.counts, name).items():
-                table[key] = table.get(key, 0) + count
-
-
-def _part(
+def _parts(
     loaded: Loaded,
     request: Request,
     codes: frozenset[str],
-    share: Share,
     wanted: Callable[[KubeObject | None], bool] | None = None,
-) -> _Part:
-    """Understand and judge one share of what was read."""
-    from kube_gaplint.kinds import build
+) -> list[Part]:
+    """What was read, judged: in shares, by a process each, where that is quicker."""
+    from kube_gaplint.judging import Judge
 
-    missed = loaded.bundle.unresolved
-    known = len(missed)
-    with _heard() as over:
-        model = build(loaded.bundle, request.profile, request.kinds, wanted, share)
-        found = _run_rules(model.sections, codes, Context(request.profile))
-    counts = Summary()
-    _count_workloads(counts, model.workloads)
-    counts.judged = len(model.views)
-    beside = [*_problems(over, codes), *_unresolved(missed[known:], codes)]
-    del missed[known:]
-    return _Part(found, beside, counts)
+    judge = Judge(loaded, codes, request.profile, request.kinds, wanted)
+    things = len(loaded.bundle.objects) + len(loaded.bundle.scripts)
+    number = jobs_for(request.jobs, things) if wanted is None else 1
+    if number == 1:
+        parts = [judge.run()]
+    else:
+        from kube_gaplint import pool
 
-
-def _parts(loaded: Loaded, request: Request, codes: frozenset[str]) -> list[_Part] | None:
-    """The shares, each judged in a process of its own; None where one process is better, or all that there is."""
-    if request.jobs == 1:
-        return None
-    number = jobs_for(request.jobs, len(loaded.bundle.objects) + len(loaded.bundle.scripts))
-    if number < 2:
-        return None
-    from kube_gaplint import pool
-    from kube_gaplint.kinds import has_pools
-
-    sources = [source for source, _ in loaded.sources]
-    split = shares(number, all_seen_by_first=has_pools(loaded.bundle))
-    results = pool.forked(lambda at: pool.packed(_part(loaded, request, codes, split[at]), sources), number)
-    return None if results is None else [pool.unpacked(data, sources) for data in results]
+        sources = [source for source, _ in loaded.sources]
+        parts = pool.shared(lambda at: judge.run(Share(at, number)), number, sources)
+    judge.finish([tenant for part in parts for tenant in part.tenants])
+    return parts
 
 
 def selected_codes(request: Request) -> frozenset[str]:
@@ -311,56 +230,12 @@ def selected_codes(request: Request) -> frozenset[str]:
         ) from error
 
 
-class _Found(Struct, frozen=True):
-    """A finding on its way, with the object that it belongs to (for merging) and its semantic detail."""
-
-    finding: Finding
-    object_place: Place
-    detail: str
-
-
-_LINE_NUMBER = lazy_re.compile(r"\bline \d+")
-"""What a message says of another line moves with the lines above it, and is no part of what a finding means."""
-
-
-def _problems(problems: Iterable[Problem], codes: frozenset[str]) -> Iterator[_Found]:
-    for problem in problems:
-        told = _PROBLEMS[problem.kind]
-        if told.code in codes:
-            detail = _LINE_NUMBER.sub("line", problem.message)
-            gap = Gap(
-                Origin(problem.place),
-                problem.message,
-                told.consequence,
-                detail=detail,
-                severity=told.severity,
-                fix=Fix(told.remedy),
-            )
-            subject = Subject(kind="file", name="")
-            yield _Found(_finding(META_RULES[told.code], gap, subject, problem.place), problem.place, detail)
-
-
-def _unresolved(missed: Iterable[Unresolved], codes: frozenset[str]) -> Iterator[_Found]:
-    """GAP003: what a workload refers to and nobody gave. Rules are silent about what it may hold."""
-    code = "GAP003"
-    if code not in codes:
-        return
-    for miss in missed:
-        near = miss.object
-        subject = Subject("file") if near is None else Subject(near.kind, near.api_version, near.namespace, near.name)
-        owner = miss.place if near is None else near.place
-        message = f"{miss.what} is not known: {miss.reason}"
-        consequence = "what it holds may close a gap or open one, so rules that depend on it kept quiet"
-        gap = Gap(Origin(miss.place), message, consequence, detail=miss.what)
-        yield _Found(_finding(META_RULES[code], gap, subject, owner), owner, miss.what)
-
-
-def _with_severity(item: _Found, severities: Mapping[str, Severity]) -> _Found:
+def _with_severity(item: Found, severities: Mapping[str, Severity]) -> Found:
     severity = severities.get(item.finding.code)
     return item if severity is None else replace(item, finding=replace(item.finding, severity=severity))
 
 
-def _ignored(found: list[_Found], ignores: FileIgnores) -> list[_Found]:
+def _ignored(found: list[Found], ignores: FileIgnores) -> list[Found]:
     """The findings, with those marked that the configuration lets go in their files."""
     marked = []
     for item in found:
@@ -369,14 +244,14 @@ def _ignored(found: list[_Found], ignores: FileIgnores) -> list[_Found]:
     return marked
 
 
-def _referred(found: list[_Found], loaded: Loaded) -> list[tuple[Source, list[Document]]]:
+def _referred(found: list[Found], loaded: Loaded) -> list[tuple[Source, list[Document]]]:
     """The files that findings stand in and that only references led to: scripts, programs, configurations."""
     known = {source.path for source, _ in loaded.sources}
     referred = {item.finding.place.source.path: item.finding.place.source for item in found}
     return [(source, []) for path, source in referred.items() if path not in known]
 
 
-def _suppressed(found: list[_Found], loaded: Loaded, codes: frozenset[str], today: date | None) -> list[_Found]:
+def _suppressed(found: list[Found], loaded: Loaded, codes: frozenset[str], today: date | None) -> list[Found]:
     """The findings with the suppressed ones marked, and what is wrong with the suppressions themselves.
 
     This comes before like findings are merged: a comment at one role silences that role and no other.
@@ -385,10 +260,11 @@ def _suppressed(found: list[_Found], loaded: Loaded, codes: frozenset[str], toda
     if not marked_sources:
         return found
     from kube_gaplint import suppress
+    from kube_gaplint.judging import Found, finding_of, heard, of_problems
 
-    with _heard() as over:
+    with heard() as over:
         suppressions = [one for source, documents in marked_sources for one in suppress.read(source, documents)]
-    found = [*found, *_problems(over, codes)]
+    found = [*found, *of_problems(over, codes)]
     if not suppressions:
         return found
     loaded.hints.extend(suppress.hints(suppressions, registry.outdated))
@@ -402,65 +278,24 @@ def _suppressed(found: list[_Found], loaded: Loaded, codes: frozenset[str], toda
     for code, gap in outcome.gaps:
         if code in codes:
             place = gap.origin.place
-            marked.append(_Found(_finding(META_RULES[code], gap, Subject("file"), place), place, gap.detail))
+            marked.append(Found(finding_of(META_RULES[code], gap, Subject("file"), place), place, gap.detail))
     return marked
 
 
-def _run_rules(sections: Sequence[Sequence[Any]], codes: frozenset[str], context: Context) -> list[list[_Found]]:
-    """What the rules find in the views of each section."""
-    by_type: dict[type, list[registry.RuleInfo]] = {}
-    total = sum(map(len, sections))
-    number = 0
-    found: list[list[_Found]] = []
-    for views in sections:
-        found.append(here := [])
-        for view in views:
-            progress.tell("judging", number, total)
-            number += 1
-            rows = by_type.get(type(view))
-            if rows is None:
-                rows = by_type[type(view)] = registry.for_view(type(view), codes)
-            for rule in registry.asked(rows, view):
-                for gap in rule.check(view, context):
-                    subject = view.subject
-                    if gap.container:
-                        subject = subject.in_container(gap.container)
-                    owner = view.object_origin.place
-                    here.append(_Found(_finding(rule, gap, subject, owner), owner, gap.detail))
-    return found
-
-
-def _finding(rule: Rule, gap: Gap, subject: Subject, owner: Place) -> Finding:
-    return Finding(
-        code=rule.code,
-        name=rule.name,
-        severity=rule.severity if gap.severity is None else gap.severity,
-        message=gap.message,
-        consequence=gap.consequence,
-        subject=subject,
-        origin=gap.origin,
-        related=gap.related,
-        evidence=rule.evidence if gap.evidence is None else gap.evidence,
-        fix=gap.fix,
-        fingerprint="",
-        owner=owner,
-    )
-
-
-def _merged(found: Iterable[_Found]) -> list[_Found]:
+def _merged(found: Iterable[Found]) -> list[Found]:
     """One finding for one gap.
 
     The same gap in several like roles or containers of one object becomes one finding, with the others as related
     places. The same place reached twice (two overlays of one base) is said once.
     """
-    by_place: dict[tuple[object, ...], _Found] = {}
+    by_place: dict[tuple[object, ...], Found] = {}
     for item in found:
         place, silent = item.finding.place, item.finding.suppressed is not None
         key = (item.finding.code, place.source.path, place.span, item.detail, silent)
         kept = by_place.get(key)
         if kept is None or item.finding.severity > kept.finding.severity:
             by_place[key] = item
-    by_object: dict[tuple[object, ...], list[_Found]] = defaultdict(list)
+    by_object: dict[tuple[object, ...], list[Found]] = defaultdict(list)
     for item in by_place.values():
         owner = item.object_place
         silent = item.finding.suppressed is not None
@@ -468,7 +303,7 @@ def _merged(found: Iterable[_Found]) -> list[_Found]:
     return [_one_of(group) for group in by_object.values()]
 
 
-def _one_of(group: list[_Found]) -> _Found:
+def _one_of(group: list[Found]) -> Found:
     first = max(group, key=lambda item: item.finding.severity)
     others = [item for item in group if item is not first]
     if not others:
@@ -483,7 +318,7 @@ def _one_of(group: list[_Found]) -> _Found:
     return replace(first, finding=replace(first.finding, related=(*first.finding.related, *also), fix=fix))
 
 
-def _common_fix(group: list[_Found]) -> Fix | None:
+def _common_fix(group: list[Found]) -> Fix | None:
     """One fix for all places of a gap, where each has one that can be made; else that of the first."""
     fixes = [item.finding.fix for item in group]
     changes: list[Change] = []
@@ -496,7 +331,7 @@ def _common_fix(group: list[_Found]) -> Fix | None:
     return replace(first, changes=tuple(changes), safe=all(fix is not None and fix.safe for fix in fixes))
 
 
-def _fingerprinted(found: list[_Found]) -> list[Finding]:
+def _fingerprinted(found: list[Found]) -> list[Finding]:
     """Findings with fingerprints built from what they mean, never from where they stand.
 
     Equal ones (the same object in two files, say) are told apart by an ordinal in the order of their places.

@@ -1,52 +1,105 @@
 """Work in several processes over what this one has read.
 
-The processes are forks: they see everything that was parsed without a copy, and hand back findings. A text that both
+The others are forks: they see everything that was parsed without a copy, and hand back findings. A text that both
 sides have is handed over as a number, and YAML nodes (which only fixes need) are left behind.
 """
 
 from __future__ import annotations
 
 import io
+import os
 import pickle
 import signal
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from typing import Any, NoReturn, TypeVar
+
+from msgspec import Struct
 
 from kube_gaplint import progress, trace
 from kube_gaplint.text.nodes import Node
 from kube_gaplint.text.source import Source
-from kube_gaplint.trace import Trace
 
-_work: Callable[[int], bytes] | None = None
+T = TypeVar("T")
 
 
-def forked(work: Callable[[int], bytes], number: int) -> list[bytes] | None:
-    """`work(0)` to `work(number - 1)`, each in a process of its own; None where the system gives no processes or ends
-    one. What `work` raises is raised here."""
-    global _work  # noqa: PLW0603 - how a fork is told what to do: work itself cannot be pickled
-    from concurrent.futures import ProcessPoolExecutor
-    from concurrent.futures.process import BrokenProcessPool
-    from multiprocessing import get_context
+class _Fork(Struct):
+    """A process that was forked off: its number, and the end of a pipe where it says what it found."""
 
-    _work = work
+    pid: int
+    pipe: io.FileIO
+
+    def ended_well(self) -> bool:
+        """Wait for its end."""
+        self.pipe.close()
+        _, status = os.waitpid(self.pid, 0)
+        return status == 0
+
+
+def shared(work: Callable[[int], T], number: int, sources: Sequence[Source]) -> list[T]:
+    """`work(0)` in this process, and at the same time `work(1)` to `work(number - 1)`, each in a fork of it.
+
+    Where the system gives no process, or ends one, its work is done here. What `work` raises is raised here.
+    """
+    forks: list[_Fork] = []
     try:
-        with ProcessPoolExecutor(number, get_context("fork"), _begin) as pool:
-            try:
-                with _signals_later():
-                    running = pool.map(_run, range(number))
-                results = list(running)
-            except BaseException:
-                for process in (pool._processes or {}).values():
-                    process.terminate()  # nobody waits for the others any more
-                raise
-    except (BrokenProcessPool, OSError, ImportError):
-        return None
+        with _signals_later():
+            forks.extend(_forked(work, range(1, number), sources))
+        results = [work(0)]
+        for at in range(1, number):
+            outcome = _heard(forks.pop(0)) if forks else None
+            if outcome is None:
+                results.append(work(at))
+                continue
+            found, failure, noted = _unpacked(outcome, sources)
+            if failure is not None:
+                raise failure
+            trace.take_over(noted)
+            results.append(found)
     finally:
-        _work = None
-    for _, noted in results:
-        trace.take_over(noted)
-    return [result for result, _ in results]
+        for fork in forks:  # nobody waits for them any more
+            with suppress(OSError):
+                os.kill(fork.pid, signal.SIGKILL)
+            fork.ended_well()
+    return results
+
+
+def _forked(work: Callable[[int], object], numbers: Iterable[int], sources: Sequence[Source]) -> Iterator[_Fork]:
+    """Forks that have begun with `work`, as many as the system gives."""
+    with suppress(OSError):
+        for at in numbers:
+            reading, writing = os.pipe()
+            pid = os.fork()
+            if pid == 0:
+                os.close(reading)
+                _serve(work, at, sources, writing)
+            os.close(writing)
+            yield _Fork(pid, io.FileIO(reading))
+
+
+def _heard(fork: _Fork) -> bytes | None:
+    """What a fork has said; None where it ended before."""
+    data = fork.pipe.readall()
+    return data if fork.ended_well() else None
+
+
+def _serve(work: Callable[[int], object], at: int, sources: Sequence[Source], writing: int) -> NoReturn:
+    """In a fork: say in the pipe what `work` gives or raises, and end without what this process would do at its end."""
+    status = 1
+    try:
+        _begin()
+        found, failure, noted = None, None, None
+        try:
+            with progress.heard_by(None):
+                found, noted = trace.apart(lambda: work(at))
+        except BaseException as error:
+            failure = error
+        data = memoryview(_packed((found, failure, noted), sources))
+        while data:
+            data = data[os.write(writing, data) :]
+        status = 0
+    finally:
+        os._exit(status)
 
 
 _SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
@@ -72,13 +125,6 @@ def _begin() -> None:
     signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
 
 
-def _run(number: int) -> tuple[bytes, Trace | None]:
-    work = _work
-    assert work is not None
-    with progress.heard_by(None):
-        return trace.apart(lambda: work(number))
-
-
 class _Writer(pickle.Pickler):
     def __init__(self, file: io.BytesIO, numbers: dict[int, int]) -> None:
         super().__init__(file, pickle.HIGHEST_PROTOCOL)
@@ -99,13 +145,13 @@ class _Reader(pickle.Unpickler):
         return None if number < 0 else self._sources[number]
 
 
-def packed(thing: object, sources: Sequence[Source]) -> bytes:
+def _packed(thing: object, sources: Sequence[Source]) -> bytes:
     """A thing as bytes for a process that has the same sources."""
     file = io.BytesIO()
     _Writer(file, {id(source): number for number, source in enumerate(sources)}).dump(thing)
     return file.getvalue()
 
 
-def unpacked(data: bytes, sources: Sequence[Source]) -> Any:
-    """What `packed` gave in a fork of this process; never for bytes from elsewhere."""
+def _unpacked(data: bytes, sources: Sequence[Source]) -> Any:
+    """What `_packed` gave in a fork of this process; never for bytes from elsewhere."""
     return _Reader(io.BytesIO(data), sources).load()

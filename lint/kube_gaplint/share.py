@@ -3,45 +3,33 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from itertools import pairwise
-from typing import TypeVar
 
 from msgspec import Struct
-
-T = TypeVar("T")
-
-SECTIONS = 4
-"""Into how many sections the views of a run are put, so that the order does not depend on the shares."""
 
 LEAST = 400
 """Objects and scripts from which on a second process pays for its start (measured: some 60 ms)."""
 MOST = 8
 """Processes that `auto` uses at most: reading the files and putting findings in order stay with one."""
 
-_JUDGED = 3.4
-"""What it costs to understand a workload whole and to judge it, as a multiple of reading just its pods (measured)."""
+
+_RUN = 16
+"""Neighbours that stay together: they often share scripts, which are read once by each process."""
 
 
 class Share(Struct, frozen=True):
-    """The things from the fraction `begin` to the fraction `end` of each list. `first` is the share that also judges
-    what needs all workloads (node pools), or comes once."""
+    """Every `of`-th run of neighbours, from the one numbered `at` on. The first share also judges what needs all
+    workloads (node pools), or comes once."""
 
-    begin: float = 0.0
-    end: float = 1.0
-    first: bool = True
+    at: int = 0
+    of: int = 1
 
     @property
-    def whole(self) -> bool:
-        return self.begin == 0.0 and self.end == 1.0
+    def first(self) -> bool:
+        return self.at == 0
 
-    def bounds(self, count: int) -> range:
-        """The indexes of a list of `count` things that belong to this share."""
-        return range(round(self.begin * count), round(self.end * count))
-
-    def of(self, things: Sequence[T]) -> Sequence[T]:
-        at = self.bounds(len(things))
-        return things[at.start : at.stop]
+    def has(self, number: int) -> bool:
+        """Whether the thing of this number (an object, a script) belongs to the share."""
+        return self.of == 1 or number // _RUN % self.of == self.at
 
 
 ALL = Share()
@@ -53,15 +41,3 @@ def jobs_for(wanted: int, things: int) -> int:
     if not hasattr(os, "fork") or things < LEAST:
         return 1
     return wanted or min(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1, MOST)
-
-
-def shares(number: int, *, all_seen_by_first: bool) -> list[Share]:
-    """So many shares of about equal work; the first is smaller where it must also see the workloads of all others."""
-    first = 1.0 / number
-    if all_seen_by_first:
-        # first share: its own judged, all others read; every other share: an equal part of the rest, judged.
-        others = _JUDGED / (number - 1)
-        first = max((others - 1.0) / (others - 1.0 + _JUDGED), 0.0)
-    rest = (1.0 - first) / (number - 1)
-    cuts = [0.0, *(first + rest * at for at in range(number - 1)), 1.0]
-    return [Share(begin, end, first=at == 0) for at, (begin, end) in enumerate(pairwise(cuts))]

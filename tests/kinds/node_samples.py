@@ -50,7 +50,7 @@ def all_views(text: str = "", /, **files: str) -> list[object]:
     bundle = bundle_of(**({"main": text} if text else {}), **files)
     profile = Profile()
     found = [view for item in bundle.objects for view in node_table.node_views(item, bundle, profile)]
-    found.extend(node_table.file_views(bundle, profile))
+    found.extend(view for _, view in node_table.file_views(bundle, profile))
     return found
 
 

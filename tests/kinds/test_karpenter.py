@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from node_samples import all_views, kinds, line, only, value, views
+from node_samples import kinds, line, only, value, views
 
-from kube_gaplint.kinds.node_links import link
 from kube_gaplint.model.nodes import NodeBootstrap, NodePool
 
 CLASS = """
@@ -247,5 +246,4 @@ spec:
     text = POOL + job % ("here", "{karpenter.sh/nodepool: p5}") + job % ("there", "{karpenter.sh/nodepool: x}")
     model = build(bundle_of(main=text + job % ("any", "{}")), Profile())
     found = next(view for view in model.views if isinstance(view, NodePool))
-    assert [workload.subject.name for workload in found.workloads] == ["here", "any"]
-    link(all_views(POOL))
+    assert [tenant.subject.name for tenant in found.tenants.on(found.name)] == ["here", "any"]

@@ -4,50 +4,56 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from msgspec.structs import replace
+from kube_gaplint.model.nodes import CarriesGpus, HostAgent, NodeDaemon, NodePool, UpgradeAgent
+from kube_gaplint.model.surroundings import Pools
+from kube_gaplint.model.tenants import Tenant, Tenants
 
-from kube_gaplint.kinds.node_table import is_gpu_pod
-from kube_gaplint.model.nodes import POOL_LABEL, CarriesGpus, HostAgent, NodeDaemon, NodePool, UpgradeAgent
-from kube_gaplint.model.setting import Set
-from kube_gaplint.model.workload import Workload
+_CONTROLLERS = frozenset({"karpenter", "eks-auto"})
 
 
-def link(views: Iterable[object]) -> None:
-    """Tell Karpenter's pools and GPU workloads of one another, and what covers every node that some have GPUs."""
-    found = list(views)
-    _cover(found)
-    pools = [view for view in found if isinstance(view, NodePool) and view.controller in ("karpenter", "eks-auto")]
-    if not pools:
+class Housing:
+    """The pools of the given paths, for workloads to know."""
+
+    def __init__(self, views: Iterable[object]) -> None:
+        found = [view for view in views if isinstance(view, NodePool) and view.controller in _CONTROLLERS]
+        self.pools = tuple(found)
+        self._all = Pools(self.pools)
+        self._named: dict[str, Pools] = {}
+
+    def of(self, tenant: Tenant | None) -> Pools:
+        """The pools that a workload's pods may land on."""
+        if tenant is None or tenant.pool is None:
+            return Pools()
+        if not tenant.pool:
+            return self._all
+        named = self._named.get(tenant.pool)
+        if named is None:
+            named = Pools(tuple(pool for pool in self.pools if pool.name == tenant.pool))
+            self._named[tenant.pool] = named
+        return named
+
+    def tell(self, tenants: Iterable[Tenant]) -> None:
+        """Tell all pools which GPU workloads there are."""
+        if self.pools:
+            known = Tenants.of(tenants)
+            for pool in self.pools:
+                pool.tenants = known
+
+
+def must_know_workloads(view: object) -> bool:
+    """Whether a view is of a pool that workloads may land on, or of something on every node of the cluster: on GPU
+    nodes too, if there are any."""
+    if isinstance(view, NodePool):
+        return view.controller in _CONTROLLERS
+    return isinstance(view, UpgradeAgent | HostAgent | NodeDaemon) and view.gpus.everywhere
+
+
+def cover(views: Iterable[object], tenant: Tenant | None) -> None:
+    """Where the paths hold a GPU workload, what covers every node of the cluster covers GPU nodes."""
+    if tenant is None:
         return
-    workloads = [view for view in found if isinstance(view, Workload) and is_gpu_pod(view)]
-    for pool in pools:
-        pool.workloads = [workload for workload in workloads if _may_land(workload, pool)]
-        for workload in pool.workloads:
-            around = workload.surroundings
-            workload.surroundings = replace(around, pools=(*around.pools, pool))
-
-
-def _cover(views: list[object]) -> None:
-    """Where the paths hold GPU workloads, what covers every node of the cluster covers GPU nodes."""
-    covering = [
-        view for view in views if isinstance(view, UpgradeAgent | HostAgent | NodeDaemon) and view.gpus.everywhere
-    ]
-    if not covering:
-        return
-    held = (view for view in views if isinstance(view, Workload) and is_gpu_pod(view))
-    workload = next(held, None)
-    if workload is None:
-        return
-    subject = f"{workload.subject.kind} {workload.subject.name}"
-    for view in covering:
-        reason = f"{view.gpus.reason}: {subject} runs on some"
-        # which of the workloads is named may differ from run to run, so the place is the object's own
-        view.gpus = CarriesGpus("yes", reason, view.gpus.origin or view.origin, everywhere=True)
-
-
-def _may_land(workload: Workload, pool: NodePool) -> bool:
-    for role in workload.roles:
-        chosen = role.pod.node_selector.get(POOL_LABEL)
-        if isinstance(chosen, Set) and chosen.value != pool.subject.name:
-            return False
-    return True
+    subject = f"{tenant.subject.kind} {tenant.subject.name}"
+    for view in views:
+        if isinstance(view, UpgradeAgent | HostAgent | NodeDaemon) and view.gpus.everywhere:
+            reason = f"{view.gpus.reason}: {subject} runs on some"
+            view.gpus = CarriesGpus("yes", reason, view.gpus.origin or view.origin, everywhere=True)

@@ -1,4 +1,4 @@
-"""Which module reads the kinds that nodes and Slurm are made of."""
+"""Which module reads the kinds that nodes and Slurm are made of, and files that hold no object."""
 
 from __future__ import annotations
 
@@ -7,14 +7,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from kube_gaplint.model.profile import Profile
-from kube_gaplint.model.setting import Absent
-from kube_gaplint.model.workload import Workload
 from kube_gaplint.share import ALL, Share
 
 if TYPE_CHECKING:
     from kube_gaplint.bundle.bundle import Bundle, ScriptFile
     from kube_gaplint.bundle.objects import KubeObject
     from kube_gaplint.kinds.batch import BatchScript
+    from kube_gaplint.model.workload import Workload
 
 # API group and kind to the module here that reads it.
 NODE_ADAPTERS: dict[tuple[str, str], str] = {
@@ -126,8 +125,11 @@ def known(item: KubeObject) -> bool:
     return key in NODE_ADAPTERS or key in SILENT
 
 
-def file_views(bundle: Bundle, profile: Profile, *, scripts: bool = True, share: Share = ALL) -> Iterator[object]:
-    """Batch scripts and slurm.conf that are files, Helm values, cloud-config and other documents without an object.
+def file_views(
+    bundle: Bundle, profile: Profile, *, scripts: bool = True, share: Share = ALL
+) -> Iterator[tuple[int, object]]:
+    """Batch scripts and slurm.conf that are files, Helm values, cloud-config and other documents without an object,
+    each with a number for its place in the order.
 
     `scripts`: whether files of batch scripts are wanted. The first share has everything but batch scripts.
     """
@@ -137,16 +139,21 @@ def file_views(bundle: Bundle, profile: Profile, *, scripts: bool = True, share:
         for script in bundle.slurm_confs:
             conf = slurm_conf.of_file(script)
             if conf is not None:
-                yield conf
+                yield -1, conf
     yield from _batch_views(bundle, profile, bundle.scripts if scripts else [], share)
     if bundle.others and share.first:
         from kube_gaplint.kinds import values
 
         for document in bundle.others:
-            yield from values.adapt_document(document, bundle, profile)
+            yield from ((_LAST, view) for view in values.adapt_document(document, bundle, profile))
 
 
-def _batch_views(bundle: Bundle, profile: Profile, files: Iterable[ScriptFile], share: Share) -> Iterator[Workload]:
+_LAST = 1 << 60
+
+
+def _batch_views(
+    bundle: Bundle, profile: Profile, files: Iterable[ScriptFile], share: Share
+) -> Iterator[tuple[int, Workload]]:
     """Batch scripts in files and in ConfigMaps. Every slurm.conf of the paths is read once for all of them."""
     maps = bundle.by_kind("", "ConfigMap")
     if not files and not maps:
@@ -158,34 +165,21 @@ def _batch_views(bundle: Bundle, profile: Profile, files: Iterable[ScriptFile], 
         scripts.extend(batch.in_config_map(item, bundle, profile))
     if scripts:
         confs = batch.all_confs(bundle, profile)
-        for script in share.of(scripts):
+        for number, script in enumerate(scripts):
+            if not share.has(number):
+                continue
             workload = batch.adapt_script(script, bundle, profile, confs)
             if workload.batch is None or workload.batch.directives:  # else a script that only submits others
-                yield workload
-            for inner in _inside(workload):
-                yield batch.adapt_script(inner, bundle, profile, confs)
+                yield number, workload
+            for inner in inside(workload):
+                yield number, batch.adapt_script(inner, bundle, profile, confs)
 
 
-def inner_batches(workloads: Iterable[Workload], bundle: Bundle, profile: Profile) -> Iterator[Workload]:
+def inside(workload: Workload) -> Iterator[BatchScript]:
     """Batch scripts that stand as here-documents in the scripts of containers."""
-    scripts = [script for workload in workloads if workload.batch is None for script in _inside(workload)]
-    if scripts:
-        from kube_gaplint.kinds import batch
-
-        confs = batch.all_confs(bundle, profile)
-        for script in scripts:
-            yield batch.adapt_script(script, bundle, profile, confs)
-
-
-def _inside(workload: Workload) -> Iterator[BatchScript]:
     for role in workload.roles:
         for container in (*role.pod.init_containers, *role.pod.containers):
             if any(script.heredocs for script in container.scripts):
-                from kube_gaplint.kinds.batch import inside
+                from kube_gaplint.kinds import batch
 
-                yield from inside(container.scripts, container.commands, workload.subject, container.files)
-
-
-def is_gpu_pod(workload: Workload) -> bool:
-    """Whether a workload is one of pods that ask for accelerators, or may."""
-    return workload.batch is None and any(not isinstance(role.pod.accelerator_count, Absent) for role in workload.roles)
+                yield from batch.inside(container.scripts, container.commands, workload.subject, container.files)

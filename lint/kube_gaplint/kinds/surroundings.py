@@ -21,6 +21,7 @@ from kube_gaplint.model.surroundings import (
     LimitDefaults,
     NetworkService,
     PodGroup,
+    Pools,
     Priority,
     Surroundings,
 )
@@ -133,10 +134,10 @@ class Around(Struct, dict=True):
 
     # One workload
 
-    def of(self, workload: Workload, near: KubeObject | None) -> Surroundings:
+    def of(self, workload: Workload, near: KubeObject | None, pools: Pools) -> Surroundings:
         """What stands around a workload; `near` is the object that it was read from (None: a script)."""
         if near is None:
-            return Surroundings(self._autoscalers.of(workload), node_health=self._node_health)
+            return Surroundings(self._autoscalers.of(workload), node_health=self._node_health, pools=pools)
         namespace = near.namespace
         labels = {role.name: self._pod_labels(workload, role, near) for role in workload.roles}
         selected = self._selected(labels, namespace)
@@ -155,6 +156,7 @@ class Around(Struct, dict=True):
             single_process_kill=self._single_process_kill,
             namespace_labels=self._namespace_labels(namespace, near),
             reclaim_policies=self._reclaim,
+            pools=pools,
         )
 
     def _pod_labels(self, workload: Workload, role: Role, near: KubeObject) -> dict[str, str]:

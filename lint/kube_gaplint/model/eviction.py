@@ -35,14 +35,13 @@ def gang(workload: Workload) -> Iterator[Role]:
 
 def before_karpenter_1_0(workload: Workload) -> bool:
     """Whether the pools in the paths show a Karpenter that still reads the old annotations."""
-    pools = workload.surroundings.pools
-    return bool(pools) and all(pool.subject.api_version in BEFORE_1_0 for pool in pools)
+    versions = workload.surroundings.pools.api_versions
+    return bool(versions) and versions <= BEFORE_1_0
 
 
 def karpenter_annotation(workload: Workload) -> str:
     """The annotation that keeps Karpenter off pods, by the API version of the pools in the paths."""
-    pools = workload.surroundings.pools
-    old = bool(pools) and all(pool.subject.api_version == "karpenter.sh/v1alpha5" for pool in pools)
+    old = workload.surroundings.pools.api_versions == {"karpenter.sh/v1alpha5"}
     return DO_NOT_EVICT if old else DO_NOT_DISRUPT
 
 

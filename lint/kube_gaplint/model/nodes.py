@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 from msgspec import Struct, field
 
 from kube_gaplint.model.setting import Absent, Origin, Set, Setting, Unknown
 from kube_gaplint.model.subject import Subject
+from kube_gaplint.model.tenants import Group, Tenants
 from kube_gaplint.model.training import Release
-
-if TYPE_CHECKING:
-    from kube_gaplint.model.workload import Workload
 
 Answer: TypeAlias = Literal["yes", "no", "unknown"]
 
@@ -103,8 +101,8 @@ class NodePool(Struct, eq=False):
     """Karpenter's disruption budgets, the default (10 %) where none is written."""
     taints: tuple[Taint, ...] = ()
     """Of a Karpenter pool, without those that only last while a node starts."""
-    workloads: list[Workload] = field(default_factory=list)
-    """GPU workloads of the given paths that may land on the pool."""
+    tenants: Tenants = field(default_factory=Tenants)
+    """The GPU workloads of the given paths, some of which may land on the pool."""
 
     @property
     def object_origin(self) -> Origin:
@@ -116,19 +114,23 @@ class NodePool(Struct, eq=False):
         return self.subject.container or self.subject.name
 
     @property
-    def chosen_by(self) -> Workload | None:
-        """A GPU workload that names the pool in its node selector."""
-        return next((workload for workload in self.workloads if self._is_chosen_by(workload)), None)
-
-    def _is_chosen_by(self, workload: Workload) -> bool:
-        """Whether a workload names the pool in its node selector."""
-        chosen = (role.pod.node_selector.get(POOL_LABEL) for role in workload.roles)
-        return any(isinstance(one, Set) and one.value == self.name for one in chosen)
+    def is_chosen(self) -> bool:
+        """Whether a GPU workload names the pool in its node selector."""
+        return bool(self._naming.members)
 
     @property
-    def spares_its_workloads(self) -> bool:
+    def _naming(self) -> Group:
+        return self.tenants.naming(self.name)
+
+    @property
+    def has_tenants(self) -> bool:
+        """Whether any GPU workload of the given paths may land on the pool."""
+        return self.is_chosen or bool(self.tenants.anywhere.members)
+
+    @property
+    def spares_its_tenants(self) -> bool:
         """There are GPU workloads in the given paths, and Karpenter disrupts none of them by itself."""
-        return bool(self.workloads) and all(map(_spared, self.workloads))
+        return self.has_tenants and self._naming.spared and self.tenants.anywhere.spared
 
     @property
     def only_serves(self) -> bool:
@@ -136,9 +138,13 @@ class NodePool(Struct, eq=False):
 
         Their pods may move.
         """
-        named = [workload for workload in self.workloads if self._is_chosen_by(workload)]
-        users = named or self.workloads
-        return bool(users) and all(one.purpose in {"inference", "interactive"} for one in users)
+        users = self._naming if self.is_chosen else self.tenants.anywhere
+        return bool(users.members) and users.may_move
+
+    def outlives(self, seconds: float) -> bool:
+        """Whether a node of this age outlives every GPU workload of the given paths: each has an earlier deadline."""
+        longest = max(self._naming.longest_seconds, self.tenants.anywhere.longest_seconds)
+        return self.has_tenants and longest < seconds
 
     @property
     def leaves_running_pods(self) -> bool:
@@ -171,19 +177,6 @@ class NodePool(Struct, eq=False):
 
 KEEPING_POLICIES = frozenset({"WhenEmpty", "Never"})
 """Values of `consolidationPolicy` that leave nodes with pods on them alone."""
-POOL_LABEL = "karpenter.sh/nodepool"
-SPARED = ("karpenter.sh/do-not-disrupt", "karpenter.sh/do-not-evict")
-"""Annotations of a pod that keep Karpenter's voluntary disruptions from it; the second until v1beta1."""
-
-
-def _spared(workload: Workload) -> bool:
-    """Every pod on accelerators carries the annotation, or may carry it."""
-    for role in workload.roles:
-        values = [role.pod.annotations.get(name) for name in SPARED]
-        marked = any(isinstance(one, Unknown) or (isinstance(one, Set) and one.value == "true") for one in values)
-        if not marked and not isinstance(role.pod.accelerator_count, Absent):
-            return False
-    return True
 
 
 UpgradeKind: TypeAlias = Literal[

@@ -6,6 +6,7 @@ Only evidence that stands in the paths counts: an autoscaler that nobody wrote d
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from msgspec import Struct, field
@@ -76,6 +77,22 @@ class PodGroup(Struct, frozen=True):
     origin: Origin
 
 
+class Pools(Struct, dict=True, eq=False):
+    """Karpenter's pools that some pods may land on. What all have in common is worked out once for many workloads."""
+
+    members: tuple[NodePool, ...] = ()
+
+    @cached_property
+    def api_versions(self) -> frozenset[str]:
+        return frozenset(pool.subject.api_version for pool in self.members)
+
+    @cached_property
+    def leave_running_pods(self) -> bool:
+        """There are some that may have GPUs, and from none of those Karpenter takes running pods by its own choice."""
+        with_gpus = [pool for pool in self.members if pool.gpus.answer != "no"]
+        return bool(with_gpus) and all(pool.leaves_running_pods for pool in with_gpus)
+
+
 class Surroundings(Struct, frozen=True):
     """What stands around one workload. Empty fields: the paths say nothing of it."""
 
@@ -100,7 +117,7 @@ class Surroundings(Struct, frozen=True):
     namespace_labels: Mapping[str, Setting[str]] = field(default_factory=dict)
     reclaim_policies: Mapping[str, Setting[str]] = field(default_factory=dict)
     """By StorageClass name, for the classes in the paths."""
-    pools: tuple[NodePool, ...] = ()
+    pools: Pools = field(default_factory=Pools)
     """Karpenter's pools in the paths that the workload's pods may land on."""
 
     def priority_of(self, role: str) -> Priority | None:

@@ -83,8 +83,7 @@ def check(workload: Workload, _context: Context) -> Iterator[Gap]:
     evidence = workload.surroundings.autoscalers.get("karpenter")
     if evidence is None or not workload.trains or workload.batch is not None:
         return
-    pools = [pool for pool in workload.surroundings.pools if pool.gpus.answer != "no"]
-    if pools and all(pool.leaves_running_pods for pool in pools):
+    if workload.surroundings.pools.leave_running_pods:
         return
     key = karpenter_annotation(workload)
     for pod in unspared(workload, key):

@@ -7,10 +7,11 @@ from kube_gaplint.facts.placement import PoolTaint, pool_taint
 from kube_gaplint.findings import Change, Fix, Gap, Related, SetKey, Severity
 from kube_gaplint.model.eviction import tolerates
 from kube_gaplint.model.needs import chooses_nodes
-from kube_gaplint.model.nodes import POOL_LABEL, Taint
+from kube_gaplint.model.nodes import Taint
 from kube_gaplint.model.pod import affinity, tolerations
 from kube_gaplint.model.scale import size
 from kube_gaplint.model.setting import Origin, Set
+from kube_gaplint.model.tenants import POOL_LABEL
 from kube_gaplint.model.workload import Pod, Workload
 from kube_gaplint.rule import Context, rule
 
@@ -123,7 +124,7 @@ def _known(row: PoolTaint, origin: Origin) -> Chosen:
 def _of_pools(workload: Workload, pod: Pod) -> Iterator[Chosen]:
     """Karpenter's pools in the paths that the pods choose by name."""
     chosen = pod.node_selector.get(POOL_LABEL)
-    for pool in workload.surroundings.pools if isinstance(chosen, Set) else ():
+    for pool in workload.surroundings.pools.members if isinstance(chosen, Set) else ():
         for taint in pool.taints:
             if isinstance(chosen, Set) and pool.name == chosen.value and taint.effect != "PreferNoSchedule":
                 yield f"the nodes of pool {pool.name}", taint, chosen.origin

@@ -80,11 +80,11 @@ def check(pool: NodePool, _context: Context) -> Iterator[Gap]:
             fix=Fix("leave running pods where they are: optimizeRulePriority: false", _value(moves, "false")),
         )
     policy = pool.fields.get("consolidationPolicy")
-    if pool.gpus.answer == "no" or not isinstance(policy, Set) or not pool.consolidates or pool.spares_its_workloads:
+    if pool.gpus.answer == "no" or not isinstance(policy, Set) or not pool.consolidates or pool.spares_its_tenants:
         return
     if pool.only_serves:
         return
-    certain = pool.gpus.answer == "yes" or pool.chosen_by is not None
+    certain = pool.gpus.answer == "yes" or pool.is_chosen
     after = pool.fields.get("consolidateAfter")
     shown = f", {after.value} after its last change" if isinstance(after, Set) else ""
     default = "" if policy.origin.written else " (the default)"

@@ -80,12 +80,12 @@ def check(pool: NodePool, _context: Context) -> Iterator[Gap]:
     if pool.gpus.answer == "no" or not isinstance(age, Set):
         return
     seconds = duration_seconds(age.value)
-    if not seconds or pool.only_serves or _all_end_before(pool, seconds):
+    if not seconds or pool.only_serves or pool.outlives(seconds):
         return
     grace = pool.fields.get("terminationGracePeriod")
     forced = isinstance(grace, Set)
-    certain = pool.gpus.answer == "yes" or pool.chosen_by is not None
-    spared = pool.spares_its_workloads and not forced
+    certain = pool.gpus.answer == "yes" or pool.is_chosen
+    spared = pool.spares_its_tenants and not forced
     what = "GPU" if certain else "possibly GPU"
     default = "" if age.origin.written else " by default"
     also = f"; terminationGracePeriod {grace.value} then forces every pod out" if isinstance(grace, Set) else ""
@@ -104,12 +104,6 @@ def check(pool: NodePool, _context: Context) -> Iterator[Gap]:
         related=tuple(related),
         fix=_fix(pool, age),
     )
-
-
-def _all_end_before(pool: NodePool, seconds: float) -> bool:
-    """Every GPU workload of the given paths has a deadline within the age of a node."""
-    limits = [workload.deadline_seconds for workload in pool.workloads]
-    return bool(limits) and all(isinstance(limit, Set) and limit.value < seconds for limit in limits)
 
 
 def _fix(pool: NodePool, age: Set[str]) -> Fix:

@@ -100,9 +100,9 @@ def _pool(pool: nodes.NodePool, say: _Facts) -> None:
         if not isinstance(budget.schedule, Absent):
             words.append(f"at {_shown(budget.schedule)} for {_shown(budget.duration)}")
         say.item(" ".join(words), budget.origin)
-    for workload in pool.workloads:
-        subject = workload.subject
-        say.item(f"may carry {subject.kind} {subject.name}".rstrip(), workload.origin)
+    for tenant in pool.tenants.on(pool.name):
+        subject = tenant.subject
+        say.item(f"may carry {subject.kind} {subject.name}".rstrip(), tenant.origin)
 
 
 def _bootstrap(bootstrap: nodes.NodeBootstrap, say: _Facts) -> None:

@@ -1,0 +1,86 @@
+"""What node pools are told of the GPU workloads that may land on them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
+
+from kube_gaplint.model.setting import Origin, Set, Setting
+from kube_gaplint.model.subject import Subject
+
+if TYPE_CHECKING:
+    from kube_gaplint.model.workload import Purpose
+
+POOL_LABEL = "karpenter.sh/nodepool"
+SPARED = ("karpenter.sh/do-not-disrupt", "karpenter.sh/do-not-evict")
+"""Annotations of a pod that keep Karpenter's voluntary disruptions from it; the second until v1beta1."""
+
+
+class Tenant(Struct, frozen=True):
+    """One GPU workload of the given paths, as far as it matters to the pools under it."""
+
+    subject: Subject
+    origin: Origin
+    purpose: Purpose
+    pool: str | None
+    """The pool that its node selector names; empty where any will do, None where its roles name different ones."""
+    spared: bool
+    """Karpenter disrupts none of its pods by itself: each is annotated so, or may be."""
+    deadline_seconds: Setting[float]
+
+    @property
+    def may_move(self) -> bool:
+        """It serves, or is for people: its pods may be started elsewhere."""
+        return self.purpose in {"inference", "interactive"}
+
+
+class Group(Struct, dict=True, eq=False):
+    """Tenants that the same pools may carry. What all of them have in common is worked out once."""
+
+    members: list[Tenant] = field(default_factory=list)
+
+    @cached_property
+    def spared(self) -> bool:
+        return all(one.spared for one in self.members)
+
+    @cached_property
+    def may_move(self) -> bool:
+        return all(one.may_move for one in self.members)
+
+    @cached_property
+    def longest_seconds(self) -> float:
+        """The latest deadline; infinite where one of them has none that is known, 0 for no members."""
+        limits = [one.deadline_seconds for one in self.members]
+        return max((limit.value if isinstance(limit, Set) else float("inf") for limit in limits), default=0.0)
+
+
+_NOBODY = Group()
+
+
+class Tenants(Struct, eq=False):
+    """All GPU workloads of the given paths: those that name a pool, by its name, and those that any pool may carry."""
+
+    named: dict[str, Group] = field(default_factory=dict)
+    anywhere: Group = field(default_factory=Group)
+
+    @classmethod
+    def of(cls, tenants: Iterable[Tenant]) -> Tenants:
+        found = cls()
+        for one in tenants:
+            if one.pool:
+                found.named.setdefault(one.pool, Group()).members.append(one)
+            elif one.pool is not None:
+                found.anywhere.members.append(one)
+        return found
+
+    def naming(self, pool: str) -> Group:
+        """Those that name a pool in their node selectors."""
+        return self.named.get(pool, _NOBODY)
+
+    def on(self, pool: str) -> Iterator[Tenant]:
+        """Those that may land on a pool."""
+        yield from self.naming(pool).members
+        yield from self.anywhere.members
