@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from functools import cache
+from functools import cache, lru_cache
 from typing import TypeAlias
 
 from msgspec import Struct
@@ -319,17 +319,18 @@ def is_known(group: str, version: str, kind: str) -> bool:
 
 def strays(group: str, version: str, kind: str, paths: Iterable[str]) -> Iterator[Found]:
     """Those of the written paths of an object that do nothing where they stand."""
-    levels = _levels(group, version, kind)
-    if not levels:
-        return
-    by_name, misspellable = _patterns(levels)
     for path in paths:
-        name = path.rpartition(".")[2]
-        found = next((made for pattern, stray in by_name.get(name, ()) if (made := _at(path, pattern, stray))), None)
-        if found is None:
-            found = _misspelt(path, name, misspellable)
+        found = _stray(group, version, kind, path)
         if found is not None:
             yield found
+
+
+@lru_cache(maxsize=8192)  # objects of one kind are written alike
+def _stray(group: str, version: str, kind: str, path: str) -> Found | None:
+    by_name, misspellable = _patterns(_levels(group, version, kind))
+    name = path.rpartition(".")[2]
+    found = next((made for pattern, stray in by_name.get(name, ()) if (made := _at(path, pattern, stray))), None)
+    return _misspelt(path, name, misspellable) if found is None else found
 
 
 def _levels(group: str, version: str, kind: str) -> tuple[tuple[str, str], ...]:

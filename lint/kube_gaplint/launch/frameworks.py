@@ -190,14 +190,25 @@ def _by_launcher(row: FrameworkFacts, seen: _Seen) -> Origin | None:
 
 
 def _by_name(row: FrameworkFacts, seen: _Seen) -> Origin | None:
-    if not seen.peeled.program:
+    peeled = seen.peeled
+    if not peeled.program or row.name not in _named(peeled.form, peeled.program, peeled.name):
         return None
-    signs = row.recognition
-    if seen.peeled.form == "module":
-        found = matches(seen.peeled.program, signs.modules)
-    else:
-        found = matches(seen.peeled.name, signs.scripts) or matches(seen.peeled.program, signs.paths)
-    return replace(seen.peeled.origin, note=f"the program is {seen.peeled.name}") if found else None
+    return replace(peeled.origin, note=f"the program is {peeled.name}")
+
+
+@lru_cache(maxsize=1024)
+def _named(form: str, program: str, name: str) -> frozenset[str]:
+    """The rows that a program's name speaks for."""
+    found = []
+    for row in FRAMEWORKS:
+        signs = row.recognition
+        if form == "module":
+            fits = matches(program, signs.modules)
+        else:
+            fits = matches(name, signs.scripts) or matches(program, signs.paths)
+        if fits:
+            found.append(row.name)
+    return frozenset(found)
 
 
 @lru_cache(maxsize=256)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import lru_cache
 from re import Match
 
 from kube_gaplint import lazy_re
@@ -73,8 +74,17 @@ def placeholder(text: str) -> str:
     A `$(NAME)` reference has a reason of its own because Kubernetes itself expands it in `env`, `command` and `args`:
     there it is no placeholder.
     """
-    if len(text) > _LONGEST_WORD and not any(trigger in text for trigger in _TRIGGERS):
-        return ""
+    if len(text) <= _LONGEST_WORD:
+        return _of_word(text)
+    return _searched(text) if any(trigger in text for trigger in _TRIGGERS) else ""
+
+
+@lru_cache(maxsize=8192)  # the same names and numbers stand in every manifest
+def _of_word(text: str) -> str:
+    return _searched(text)
+
+
+def _searched(text: str) -> str:
     if _encloses(text, "{%", "%}"):
         return "a Jinja statement"
     if _encloses(text, "{{", "}}"):
