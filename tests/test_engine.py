@@ -7,8 +7,9 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from kube_gaplint.engine import Request, _finding, _fingerprinted, _Found, _merged, lint
+from kube_gaplint.engine import Request, _fingerprinted, _merged, lint
 from kube_gaplint.findings import Fix, Gap, SetVariable, Severity
+from kube_gaplint.judging import Found, finding_of
 from kube_gaplint.meta import META_RULES
 from kube_gaplint.model.setting import Origin
 from kube_gaplint.model.subject import Subject
@@ -26,11 +27,11 @@ def found(
     owner: int = 0,
     severity: Severity | None = None,
     fix: Fix | None = None,
-) -> _Found:
+) -> Found:
     place = Place(source, Span(start, start + 1))
     subject = Subject("Job", "batch/v1", "ns", "train", container)
-    finding = _finding(RULE, Gap(Origin(place), "message", detail=detail, severity=severity, fix=fix), subject, place)
-    return _Found(finding, Place(source, Span(owner, owner + 1)), detail)
+    finding = finding_of(RULE, Gap(Origin(place), "message", detail=detail, severity=severity, fix=fix), subject, place)
+    return Found(finding, Place(source, Span(owner, owner + 1)), detail)
 
 
 def test_like_roles_of_one_object_are_one_finding() -> None:
