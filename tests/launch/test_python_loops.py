@@ -107,3 +107,32 @@ def test_a_save_after_epochs_is_none_after_steps() -> None:
 def test_the_most_frequent_save_counts() -> None:
     save = "if step % 500 == 0: torch.save(m, p)\n        if step % 50 == 0: torch.save(m, q)"
     assert between_saves(LOOP.format(save=save, later="torch.save(m, p)")) == 50
+
+
+EPOCHS = "import utils\nfor epoch in range(start, 90):\n    utils.train(model)\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (EPOCHS + "    if (epoch + 1) % 10 == 0:\n        torch.save(m, p)", 10),
+        (EPOCHS + "    if rank == 0 and epoch % 10 == 0:\n        utils.save_checkpoint(m, p)\ntorch.save(m, p)", 10),
+        (
+            EPOCHS
+            + "    if epoch % 10 == 0:\n        torch.save(m, p)\n    if epoch % 4 == 0:\n        torch.save(m, q)",
+            4,
+        ),
+        (EPOCHS + "    save(m)\ndef save(m):\n    if epoch % 10 == 0:\n        torch.save(m, p)", 10),
+        (EPOCHS + "    if epoch % 10 == 0:\n        torch.save(m, p)\n    torch.save(m, last)", None),
+        (EPOCHS + "    if epoch % 10 == 0:\n        torch.save(m, p)\n    if best:\n        torch.save(m, q)", None),
+        (EPOCHS + "    if epoch % n == 0:\n        torch.save(m, p)", None),
+        (EPOCHS + "    if done % 10 == 0:\n        torch.save(m, p)", None),
+        (EPOCHS + "    if epoch % 10 == 0:\n        torch.save(m, p)\ndef never():\n    torch.save(m, p)", None),
+        ("for batch in data:\n    if batch % 10 == 0:\n        torch.save(m, p)", None),
+        (EPOCHS + "torch.save(m, p)", None),
+    ],
+)
+def test_epochs_between_saves(text: str, expected: int | None) -> None:
+    """None where another save may come sooner, or nobody sees when one comes."""
+    found = read(text).save_epochs
+    assert (None if found is None else found.value) == expected

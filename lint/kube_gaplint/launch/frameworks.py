@@ -8,13 +8,16 @@ absent only where every place was seen, and only then does a default apply.
 from __future__ import annotations
 
 import posixpath
+import re
 from collections.abc import Mapping
 from functools import lru_cache
+from itertools import islice
 from typing import Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from kube_gaplint import lazy_re
 from kube_gaplint.facts import torch as torch_facts
 from kube_gaplint.facts.frameworks import (
     CONVENTIONS,
@@ -45,6 +48,8 @@ from kube_gaplint.model.training import SAVES_ONCE, Framework, Options, Quantity
 from kube_gaplint.text.source import Files, no_files
 
 _FALSE = frozenset({"", "0", "-1", "false", "no", "off", "none", "null", "~", "n", "f", "never"})
+_SAVES = lazy_re.compile(r"\b(?:torch\.save|save_pretrained|save_state|save_checkpoint|save_model|async_save)\(")
+_SAVING_FUNCTION = lazy_re.compile(r"def \w*(?:save|checkpoint|ckpt|export|dump)\w*\(", re.IGNORECASE)
 _GOES_ON_BY = (("train", "resume_from_checkpoint"), ("fit", "ckpt_path"))
 """Calls of trainers of many kinds, and the keyword by which they are told what to go on from."""
 _RESUME_OPTIONS = frozenset(map(Options.normal, (*CONVENTIONS.resume, *CONVENTIONS.load_path)))
@@ -446,7 +451,9 @@ class _Reader:
         interval = self._interval(effect, effect_setting)
         total = self._total()
         if loose and not isinstance(interval, Set):
-            interval = self._named(CONVENTIONS.interval, total) or self._by_loops("save_every") or interval
+            named = self._named(CONVENTIONS.interval, total)
+            looped = None if isinstance(named, Set) else self._by_loops("save_every") or self._epochs_between_saves()
+            interval = looped or named or interval
         saving = self._saving(path, interval, effect, effect_setting)
         if isinstance(saving, Set) and not saving.value:
             interval = Absent(saving.origin)
@@ -786,6 +793,19 @@ class _Reader:
         script = self.look.script
         number = None if script is None else script.steps if what == "steps" else script.save_every
         return None if number is None else Set(Quantity(number.value, "steps"), number.origin)
+
+    def _epochs_between_saves(self) -> Set[Quantity] | None:
+        """Epochs that the loop of a visible script lets pass between saves, where no module of its own saves besides:
+        only functions that by their name are there for it do."""
+        number = None if self.look.script is None else self.look.script.save_epochs
+        if number is None:
+            return None
+        for text in islice(self.text.texts, 1, None):
+            for call in _SAVES.finditer(text):
+                holder = text.rfind("def ", 0, call.start())
+                if holder < 0 or not _SAVING_FUNCTION.match(text, holder):
+                    return None
+        return Set(Quantity(number.value, "epochs"), number.origin)
 
     def _usual_total(self, total: Setting[Quantity]) -> Quantity | None:
         """The length that the script's own default gives (`--max-steps ${STEPS:-50}`)."""

@@ -43,6 +43,8 @@ class ScriptFacts(Struct, frozen=True):
     """The optimizer's steps of the whole run, where its loops tell."""
     save_every: Set[int] | None = None
     """Steps between its saves, where its loops tell."""
+    save_epochs: Set[int] | None = None
+    """Epochs between them, where its loops tell and none comes sooner."""
     hands_callbacks: bool = False
     """Whether it gives callbacks to a trainer: they may save where the trainer's own options say no."""
     loads: bool = False

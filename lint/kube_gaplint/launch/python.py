@@ -137,6 +137,8 @@ class PythonFacts(Struct, eq=False):
     """The optimizer's steps of the whole run, where its loops tell."""
     save_every: Set[int] | None = None
     """Steps between its saves, where its loops tell."""
+    save_epochs: Set[int] | None = None
+    """Epochs between them, where its loops tell and none comes sooner."""
     problem: str = ""
 
     def imports_from(self, *modules: str) -> Import | None:
@@ -259,14 +261,15 @@ class _Reader:
         self.facts.changes.sort(key=lambda change: change.place.span)
 
     def _loops(self, order: Order) -> None:
-        if not self.found_steps:
-            return
         found = loop_facts(self.found_steps, self.found_saves, order, self.folder.fold)
         if found.steps is not None:
             self.facts.steps = Set(found.steps[0], Origin(self._head(found.steps[1]), "derived", "its loops"))
         if found.save_every is not None:
             number, condition = found.save_every
             self.facts.save_every = Set(number, Origin(self.folder.place(condition), "derived", "its loop"))
+        if found.save_epochs is not None:
+            number, condition = found.save_epochs
+            self.facts.save_epochs = Set(number, Origin(self.folder.place(condition), "derived", "its loop"))
 
     def _head(self, loop: Node) -> Place:
         """The line that begins a loop."""

@@ -7,6 +7,7 @@ behind `if step % 100 == 0` comes every 100 steps.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
@@ -27,6 +28,7 @@ _FOR, _LOOPS = "for_statement", frozenset({"for_statement", "while_statement", "
 _FUNCTIONS = frozenset({"function_definition", "lambda"})
 _ONE_PROCESS = lazy_re.compile(r"(?i)rank|main|master|is_primary|process_index|\bstep\b\s*[<>]|_step\s*[<>]")
 """Conditions that choose the process that saves, or leave the first steps out."""
+_EPOCH = lazy_re.compile(r"\A(?:\w*epochs?\w*|ep)\Z", re.IGNORECASE)
 
 
 class LoopFacts(Struct, frozen=True):
@@ -35,6 +37,8 @@ class LoopFacts(Struct, frozen=True):
     steps: tuple[int, Node] | None = None
     save_every: tuple[int, Node] | None = None
     """With the condition that says it."""
+    save_epochs: tuple[int, Node] | None = None
+    """Epochs between saves, where all that it saves while it trains waits for such a condition."""
 
 
 class _Loops(Struct, frozen=True):
@@ -54,7 +58,7 @@ def is_step(function: Node, arguments: list[Node]) -> bool:
 def loop_facts(steps: list[Node], saves: list[Node], order: Order, fold: Fold) -> LoopFacts:
     """What the loops around the calls of `step`, and around those that save, tell."""
     chains = [_loops_around(call, order) for call in steps]
-    return LoopFacts(_total(chains, fold), _interval(saves, chains, order, fold))
+    return LoopFacts(_total(chains, fold), _interval(saves, chains, order, fold), _epochs(saves, order, fold))
 
 
 def _total(chains: list[_Loops], fold: Fold) -> tuple[int, Node] | None:
@@ -90,6 +94,33 @@ def _interval(saves: list[Node], chains: list[_Loops], order: Order, fold: Fold)
                     found.append(every)
                 break
             call = None if scope is None else order.only_caller(scope)
+    return min(found, key=lambda one: one[0]) if found else None
+
+
+def _epochs(saves: list[Node], order: Order, fold: Fold) -> tuple[int, Node] | None:
+    """The number of `if (epoch + 1) % 10 == 0` in a loop over epochs; None where another save is seen to come sooner,
+    or when one comes is not seen."""
+    found: list[tuple[int, Node]] = []
+    for save in saves:
+        call: Node | None = save
+        conditions: list[Node | None] = []
+        for _ in range(_DEEPEST):
+            if call is None:
+                return None
+            loop, more, scope = _up(call)
+            conditions += more
+            if loop is not None:
+                every = _every(conditions, fold)
+                name = _text(loop.child_by_field_name("left")) if loop.type == _FOR else ""
+                if every is None or not _EPOCH.search(name) or name not in _text(every[1]):
+                    return None
+                found.append(every)
+                break
+            if scope is None or order.is_entry(scope):
+                break  # in no loop: before the training or behind it
+            call = order.only_caller(scope)
+        else:
+            return None
     return min(found, key=lambda one: one[0]) if found else None
 
 

@@ -61,6 +61,7 @@ def script_facts(python: PythonFacts) -> ScriptFacts:
         },
         steps=python.steps,
         save_every=python.save_every,
+        save_epochs=python.save_epochs,
         hands_callbacks=_CALLBACKS.search(python.text.text) is not None,
         loads=bool(python.loads),
         handles_stop=handles,

@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
+from kube_gaplint import lazy_re
 from kube_gaplint.findings import Fix, Gap, Related, Severity, beside
 from kube_gaplint.model.pace import Pace
 from kube_gaplint.model.setting import Absent, Set
@@ -12,6 +14,8 @@ from kube_gaplint.rule import Context, rule
 FEW = 5
 """Checkpoints of a whole run up to which nobody needs a retention."""
 KEPT = 3
+
+_ADAPTER = lazy_re.compile(r"(?:\A|[^a-z])q?lora(?:\Z|[^a-z])", re.IGNORECASE)
 
 
 @rule(
@@ -26,7 +30,7 @@ def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
 
     ## What it flags
     Periodic saves to a claim whose size stands in the given paths, with no option that thins them out. Runs with up to
-    5 checkpoints in all, and scripts that delete old ones, are left alone.
+    5 checkpoints in all, adapters (LoRA), which are small, and scripts that delete old ones, are left alone.
 
     ## Why it hurts
     A full volume fails the save, and often the run. Fine-tuning jobs of the Foundation Model Stack died this way with
@@ -100,6 +104,8 @@ def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
         return
     if not (isinstance(settings.saving, Set) and settings.saving.value):
         return
+    if _trains_adapters(process):
+        return
     volume = kept(process, path).volume
     if volume is None or volume.kind != "claim" or not isinstance(volume.capacity, Set):
         return
@@ -118,6 +124,13 @@ def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
         fix=_fix(process, path),
         container=process.container.name,
     )
+
+
+def _trains_adapters(process: TrainingProcess) -> bool:
+    """An option speaks of LoRA, by its name or value: what is saved is a small part of the model."""
+    given = process.options.occurrences
+    values = (one.value.value for one in given if isinstance(one.value, Set))
+    return any(_ADAPTER.search(text) for text in (*(one.name for one in given), *values))
 
 
 def _fix(process: TrainingProcess, path: Set[str]) -> Fix:

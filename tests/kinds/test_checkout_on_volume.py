@@ -1,0 +1,49 @@
+"""Programs of a repository that lies on a volume of the pod."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kube_gaplint import discover
+from kube_gaplint.bundle import bundle
+from kube_gaplint.kinds import build
+from kube_gaplint.model.profile import Profile
+
+JOB = """\
+apiVersion: batch/v1
+kind: Job
+metadata: {{name: a}}
+spec:
+  template:
+    spec:
+      containers:
+      - name: c
+        image: registry.example/train:7
+        workingDir: {folder}
+        command: [python, train.py]
+        resources: {{limits: {{nvidia.com/gpu: 1}}}}
+        volumeMounts: [{{name: home, mountPath: /home}}]
+      volumes: [{{name: home, {volume}}}]
+"""
+
+
+@pytest.mark.parametrize(
+    ("folder", "volume", "seen"),
+    [
+        ("/home/me/speech", "persistentVolumeClaim: {claimName: home}", True),
+        ("/home/me/speech", "nfs: {server: 10.0.0.1, path: /}", True),
+        ("/home/me/other", "persistentVolumeClaim: {claimName: home}", False),
+        ("/work/speech", "persistentVolumeClaim: {claimName: home}", False),
+        ("/home/me/speech", "emptyDir: {}", False),
+    ],
+)
+def test_a_checkout_is_told_by_the_name_of_the_repository(folder: str, volume: str, seen: bool, tmp_path: Path) -> None:
+    top = tmp_path / "speech"
+    top.mkdir()
+    (top / "job.yaml").write_text(JOB.format(folder=folder, volume=volume), encoding="utf-8")
+    (top / "train.py").write_text("import torch\ntorch.save({}, '/home/x.pt')\n", encoding="utf-8")
+    (workload,) = build(bundle.load(discover.discover((str(top),))).bundle, Profile()).workloads
+    (process,) = workload.processes
+    assert (next(process.text.texts, None) is not None) == seen
