@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from msgspec import Struct, field
 
 from kube_gaplint import disk
+from kube_gaplint.bundle.beside import BesideFiles
 from kube_gaplint.bundle.nearness import Distance, distance
 from kube_gaplint.bundle.objects import KubeObject, objects_in
 from kube_gaplint.bundle.plain import plain
@@ -20,7 +21,7 @@ from kube_gaplint.bundle.submissions import Submission, SubmissionBook
 from kube_gaplint.discover import Discovery, FileId, read_file, within
 from kube_gaplint.facts.candidates import YAML_ENDINGS
 from kube_gaplint.findings import FileError
-from kube_gaplint.model.setting import Origin, Unknown
+from kube_gaplint.model.setting import Origin, Set, Unknown
 from kube_gaplint.text.compose import DEFAULT_LIMITS, Limits, Problem, compose
 from kube_gaplint.text.nodes import Document, Mapping, Scalar
 from kube_gaplint.text.read import Unreadable, decode
@@ -29,6 +30,7 @@ from kube_gaplint.text.templates import placeholder
 
 if TYPE_CHECKING:
     from kube_gaplint.bundle.kustomize import Build
+    from kube_gaplint.bundle.node_commands import NodeCommandBook
 
 Found: TypeAlias = "KubeObject | Unknown | None"
 
@@ -81,7 +83,7 @@ class Bundle(Struct, eq=False, dict=True):
     limits: Limits = DEFAULT_LIMITS
     builds: list[Build] = field(default_factory=list)
     """The Kustomize builds, each with what it could not see."""
-    submission_book: SubmissionBook = field(default_factory=SubmissionBook)
+    beside_files: BesideFiles = field(default_factory=BesideFiles)
     _by_name: dict[tuple[str, str], list[KubeObject]] = field(default_factory=dict)
     _by_kind: dict[str, list[KubeObject]] | None = field(default=None)
     _read: dict[str, Source | None] = field(default_factory=dict)
@@ -283,7 +285,21 @@ class Bundle(Struct, eq=False, dict=True):
 
     def submissions_of(self, script: ScriptFile) -> list[Submission]:
         """The `sbatch` commands by which files around a batch script submit it."""
-        return self.submission_book.of(script.file, script.text)
+        return self._submission_book.of(script.file, script.text)
+
+    def gpus_of_nodes(self, file: FileId) -> Set[int] | Unknown | None:
+        """The most GPUs of a node, by the commands around a file that make node pools; None where there are none."""
+        return self._node_command_book.most_gpus(file)
+
+    @cached_property
+    def _submission_book(self) -> SubmissionBook:
+        return SubmissionBook(self.beside_files)
+
+    @cached_property
+    def _node_command_book(self) -> NodeCommandBook:
+        from kube_gaplint.bundle.node_commands import NodeCommandBook
+
+        return NodeCommandBook(self.beside_files)
 
     def mark_loaded(self, path: str, source: Source) -> None:
         """A file was parsed: its text is kept, and a search for objects leaves it out."""

@@ -157,6 +157,7 @@ class Around(Struct, dict=True):
             namespace_labels=self._namespace_labels(namespace, near),
             reclaim_policies=self._reclaim,
             pools=pools,
+            most_gpus_per_node=self.bundle.gpus_of_nodes(near.file) if _shares_nodes(workload) else None,
         )
 
     def _pod_labels(self, workload: Workload, role: Role, near: KubeObject) -> dict[str, str]:
@@ -246,6 +247,14 @@ class Around(Struct, dict=True):
             for limit in Part.of(item.node).at("spec", "limits").items():
                 if limit.text("type") == "Container":
                     yield LimitDefaults(limit.texts("default"), limit.texts("defaultRequest"), limit.origin)
+
+
+def _shares_nodes(workload: Workload) -> bool:
+    """Whether its pods ask for so few GPUs that it matters how many a node has."""
+    from kube_gaplint.facts.instances import GPUS_OF_A_BOARD
+
+    counts = (role.pod.accelerator_count for role in workload.roles if role.trains)
+    return any(isinstance(count, Set) and 0 < count.value < GPUS_OF_A_BOARD for count in counts)
 
 
 def _text_in(root: Node, pattern: re.Pattern[str]) -> Scalar | None:

@@ -10,6 +10,7 @@ from kube_gaplint.model.pod import affinity
 from kube_gaplint.model.profile import Profile
 from kube_gaplint.model.scale import counted, noun
 from kube_gaplint.model.setting import Absent, Origin, Set, Setting, Unknown
+from kube_gaplint.model.surroundings import Surroundings
 from kube_gaplint.model.units import quantity
 from kube_gaplint.model.workload import Container, Pod, Role, Workload
 
@@ -109,19 +110,32 @@ def asked(workload: Workload, profile: Profile) -> list[Asked]:
         count = container.accelerator_count
         if isinstance(count, Set) and count.value > 0:
             missing = tuple(name for name in WORDS if isinstance(request(name, container, role.pod, workload), Absent))
-            found.append(Asked(role, container, count.value, missing, takes_whole_node(role.pod, profile), word))
+            found.append(
+                Asked(
+                    role,
+                    container,
+                    count.value,
+                    missing,
+                    takes_whole_node(role.pod, profile, workload.surroundings),
+                    word,
+                )
+            )
     return found
 
 
-def takes_whole_node(pod: Pod, profile: Profile) -> bool:
+def takes_whole_node(pod: Pod, profile: Profile, around: Surroundings | None = None) -> bool:
     """Whether the pod's accelerators are all that a node has: a board of eight, a TPU host, or as many as the machine
-    type it asks for carries. Nobody else can then use the node's memory and CPUs for a GPU job."""
+    type carries that it asks for, or that the commands beside it make pools of. Nobody else can then use the node's
+    memory and CPUs for a GPU job."""
     count = pod.accelerator_count
     if not isinstance(count, Set):
         return False
     if any(device.vendor == "tpu" for container in pod.containers for device in container.accelerators):
         return True
     if count.value >= (profile.gpus_per_node or GPUS_OF_A_BOARD):
+        return True
+    most_of_all = None if around is None else around.most_gpus_per_node
+    if isinstance(most_of_all, Set) and not profile.gpus_per_node and count.value >= most_of_all.value:
         return True
     names = [value.value for value in pod.node_selector.values() if isinstance(value, Set)]
     for term in affinity(pod).nodes:

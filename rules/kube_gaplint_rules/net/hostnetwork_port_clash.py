@@ -117,7 +117,7 @@ def check(workload: Workload, context: Context) -> Iterator[Gap]:
         pod, count = role.pod, role.pod.accelerator_count
         if not role.trains or not on_host_network(pod) or not isinstance(count, Set) or kept_apart(pod):
             continue
-        port = None if takes_whole_node(pod, context.profile) else _fixed_port(workload, role)
+        port = None if takes_whole_node(pod, context.profile, workload.surroundings) else _fixed_port(workload, role)
         if port is None:
             continue
         who = "the pod of rank 0" if port.taken_by == "rank 0" else "each pod"

@@ -1,0 +1,65 @@
+# ruff: noqa: PTH118, PTH120, PTH122
+# Paths are strings here, as everywhere in the bundle.
+"""READMEs, scripts and makefiles beside a file and in the folders around it: people write down there how they submit a
+script and how they make the cluster."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator
+
+from msgspec import Struct, field
+
+from kube_gaplint import disk
+from kube_gaplint.discover import FileId, read_file, within
+from kube_gaplint.text.read import Unreadable, decode
+from kube_gaplint.text.source import PlacedText, Source, WholeText
+
+_LEVELS = 3
+"""Folders searched: the file's own and two around it (`submit.sh`, `slurm/train/run.sbatch`)."""
+_LARGEST = 2**18
+_MOST_FILES = 60
+_ENDINGS = frozenset({".md", ".rst", ".txt", ".sh", ".bash"})
+_NAMES = frozenset({"README", "Makefile", "makefile", "justfile", "Justfile"})
+_MARKS = (b"sbatch", b"node-pools", b"nodegroup", b"nodepool")
+"""A text without any of these says nothing that is looked for."""
+
+
+class BesideFiles(Struct):
+    """Each folder is listed and each file read once."""
+
+    _folders: dict[str, list[str]] = field(default_factory=dict)
+    _texts: dict[str, PlacedText | None] = field(default_factory=dict)
+
+    def around(self, file: FileId) -> Iterator[tuple[int, PlacedText]]:
+        """The texts around a file, nearest first, with the number of the folder: 1 for the file's own."""
+        folder = file.folder
+        for level in range(1, _LEVELS + 1):
+            if not folder or not within(folder, file.root):
+                return
+            for path in self._listing(folder):
+                text = self._read(path, file) if path != file.path else None
+                if text is not None:
+                    yield level, text
+            folder = os.path.dirname(folder)
+
+    def _listing(self, folder: str) -> list[str]:
+        if folder not in self._folders:
+            names = [
+                name
+                for name in disk.file_names(folder)
+                if name in _NAMES or os.path.splitext(name)[1].lower() in _ENDINGS
+            ]
+            self._folders[folder] = [os.path.join(folder, name) for name in names[:_MOST_FILES]]
+        return self._folders[folder]
+
+    def _read(self, path: str, near: FileId) -> PlacedText | None:
+        if path not in self._texts:
+            file = near.beside(os.path.relpath(path, near.folder))
+            data = None if file is None else read_file(file)
+            self._texts[path] = None
+            if file is not None and data is not None and len(data) <= _LARGEST and any(mark in data for mark in _MARKS):
+                with contextlib.suppress(Unreadable):
+                    self._texts[path] = WholeText(Source(file.shown, decode(data)))
+        return self._texts[path]

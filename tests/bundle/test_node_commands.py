@@ -1,0 +1,50 @@
+"""How many GPUs a node has, by the commands beside a manifest."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kube_gaplint.bundle.beside import BesideFiles
+from kube_gaplint.bundle.node_commands import NodeCommandBook
+from kube_gaplint.discover import FileId
+from kube_gaplint.model.setting import Set
+
+POOL = "gcloud container node-pools create p "
+
+
+def most(folder: Path, *scripts: str) -> int | str | None:
+    """Of a manifest in `k8s/` below a folder with these scripts; `?` where it is not known."""
+    (folder / "k8s").mkdir()
+    manifest = folder / "k8s" / "job.yaml"
+    manifest.write_text("kind: Job\n")
+    for number, text in enumerate(scripts):
+        (folder / f"{number}.sh").write_text(text)
+    book = NodeCommandBook(BesideFiles())
+    found = book.most_gpus(FileId("k8s/job.yaml", str(manifest), str(folder)))
+    return None if found is None else found.value if isinstance(found, Set) else "?"
+
+
+@pytest.mark.parametrize(
+    ("scripts", "expected"),
+    [
+        ([POOL + "--accelerator type=nvidia-tesla-t4,count=1"], 1),
+        ([POOL + "\\\n  --accelerator=type=nvidia-l4,count=4 \\\n  --spot"], 4),
+        ([POOL + '--accelerator="count=2,type=nvidia-l4"'], 2),
+        ([POOL + "--accelerator type=nvidia-tesla-t4"], 1),
+        ([POOL + "--accelerator type=nvidia-tesla-t4,count=$GPUS"], "?"),
+        ([POOL + "--machine-type=a2-highgpu-4g"], 4),
+        ([POOL + "--machine-type=$TYPE"], "?"),
+        ([POOL + "--machine-type e2-standard-8"], None),
+        ([POOL + "--num-nodes 2"], None),
+        ([POOL + "--accelerator type=a,count=1", POOL + "--accelerator type=a,count=2"], 2),
+        ([POOL + "--accelerator type=a,count=1", POOL + "--machine-type=$TYPE"], "?"),
+        (["eksctl create nodegroup --cluster c --node-type p4d.24xlarge"], 8),
+        (["gcloud container clusters create c"], None),
+        (["echo no pool: node-pools"], None),
+        ([], None),
+    ],
+)
+def test_gpus_of_a_node(tmp_path: Path, scripts: list[str], expected: object) -> None:
+    assert most(tmp_path, *scripts) == expected
