@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import errno
 import os
-import signal
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +16,11 @@ from kube_gaplint.__main__ import version
 from kube_gaplint.cli import console
 from kube_gaplint.cli.failure import Failure, Misuse
 from kube_gaplint.cli.names import COMMANDS, COMPLETION
+
+try:  # without the enumerations that `signal` makes of all numbers, a hundredth of a short run
+    import _signal as signal  # type: ignore[import-not-found]
+except ImportError:  # another interpreter may have it under its public name alone
+    import signal
 
 if TYPE_CHECKING:
     from types import FrameType
