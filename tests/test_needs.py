@@ -43,5 +43,5 @@ def test_a_rule_whose_need_is_not_met_is_not_imported(monkeypatch: pytest.Monkey
     rows = [row for row in registry.rules() if "is_mpi_job" in row.needs]
     assert rows
     monkeypatch.setattr(needs, "is_mpi_job", lambda _view: False)
-    monkeypatch.setattr(registry, "load", lambda code: pytest.fail(f"{code} was imported"))
+    monkeypatch.setattr(registry, "_loaded", lambda row: pytest.fail(f"{row.code} was imported"))
     assert list(registry.asked(rows, object())) == []

@@ -96,10 +96,13 @@ def info(key: str) -> RuleInfo:
     return found
 
 
-@cache
 def load(key: str) -> Rule:
     """Import a rule by code or name. Raises UnknownSelector."""
-    row = info(key)
+    return _loaded(info(key))
+
+
+@cache
+def _loaded(row: RuleInfo) -> Rule:
     if not row.module:
         return META_RULES[row.code]
     module = importlib.import_module(row.module)
@@ -146,7 +149,7 @@ def asked(rows: Iterable[RuleInfo], view: object) -> Iterator[Rule]:
             if not met[need]:
                 break
         else:
-            yield load(row.code)
+            yield _loaded(row)
 
 
 def _near(text: str) -> list[str]:

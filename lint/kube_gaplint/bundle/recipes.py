@@ -30,7 +30,11 @@ _LARGEST = 2**18
 _MOST_CANDIDATES = 6
 _FEW_FOLDERS = 12
 _FOLDERS_FOR_THEM = ("docker", "dockerfiles", "containers", "container", "build", "images", "image")
-_NAME = lazy_re.compile(r"(?:(?P<before>.+)\.)?(?:docker|container)file(?:\.(?P<after>.+))?\Z", re.IGNORECASE)
+_NAME = lazy_re.needing(
+    ("dockerfile", "containerfile"),
+    r"(?:(?P<before>.+)\.)?(?:docker|container)file(?:\.(?P<after>.+))?\Z",
+    re.IGNORECASE,
+)
 _FILLER = frozenset(
     {"aws", "image", "img", "container", "docker", "gpu", "cuda", "training", "train", "base", "latest"}
 )

@@ -337,19 +337,40 @@ def _levels(group: str, version: str, kind: str) -> tuple[tuple[str, str], ...]:
     return tuple(LEVELS.get((group, version, kind)) or LEVELS.get((group, "", kind)) or ())
 
 
-_WILD = {"*": r"([^.\[\]]*)", "[]": r'(\[[^\]"]*\])'}
+_WILD = {
+    r"\[\]": r'(\[[^\]"]*\])',
+    r"\*": r"([^.\[\]]*)",
+    r"([^.\[\]]*)Replica": r"([^.\[\]]+?)Replica",
+}
+"""What stands for what in an escaped path, in this order."""
 
 
-def _compiled(path: str) -> re.Pattern[str]:
-    """A path with `*` for a key and `[]` for an element, whose keys and elements are groups."""
-    parts = re.split(r"(\*|\[\])", path)
-    made = [_WILD.get(part) or re.escape(part) for part in parts]
-    fixed = max((part for part in parts if part not in _WILD), key=len)
-    return lazy_re.needing((fixed,), "".join(made).replace(r"([^.\[\]]*)Replica", r"([^.\[\]]+?)Replica"))
+class _Path(Struct, frozen=True):
+    """A path with `*` for a key and `[]` for an element."""
+
+    fixed: tuple[str, ...]
+    """The parts between those: a path without one of them is answered without the pattern."""
+    pattern: re.Pattern[str]
+
+    @staticmethod
+    def of(path: str) -> _Path:
+        text = re.escape(path)
+        for part, pattern in _WILD.items():
+            text = text.replace(part, pattern)
+        return _Path(tuple(path.replace("[]", "*").split("*")), lazy_re.compile(text))
+
+    def match(self, path: str) -> tuple[str, ...] | None:
+        """What stands for the keys and elements in a path; None for one that does not match."""
+        if len(self.fixed) == 1:
+            return () if path == self.fixed[0] else None
+        if not all(part in path for part in self.fixed):
+            return None
+        found = self.pattern.fullmatch(path)
+        return None if found is None else found.groups()
 
 
-_ByName: TypeAlias = dict[str, list[tuple[re.Pattern[str], Stray]]]
-_Misspellable: TypeAlias = list[tuple[re.Pattern[str], frozenset[str], tuple[str, ...]]]
+_ByName: TypeAlias = dict[str, list[tuple[_Path, Stray]]]
+_Misspellable: TypeAlias = list[tuple[_Path, frozenset[str], tuple[str, ...]]]
 
 
 @cache
@@ -361,18 +382,18 @@ def _patterns(levels: tuple[tuple[str, str], ...]) -> tuple[_ByName, _Misspellab
             right = f"{location}.{stray.right}" if stray.right else ""
             whole = Stray(stray.path, right, stray.note, stray.profile, stray.since, stray.until)
             name = stray.path.rpartition(".")[2]
-            by_name.setdefault(name, []).append((_compiled(f"{location}.{stray.path}"), whole))
+            by_name.setdefault(name, []).append((_Path.of(f"{location}.{stray.path}"), whole))
         for below, (fields, targets) in FIELDS.get(level, {}).items():
             place = f"{location}.{below}" if below else location
-            misspellable.append((_compiled(place), frozenset(fields.split()), tuple(targets.split())))
+            misspellable.append((_Path.of(place), frozenset(fields.split()), tuple(targets.split())))
     return by_name, misspellable
 
 
-def _at(path: str, pattern: re.Pattern[str], stray: Stray) -> Found | None:
-    match = pattern.fullmatch(path)
+def _at(path: str, pattern: _Path, stray: Stray) -> Found | None:
+    match = pattern.match(path)
     if match is None:
         return None
-    groups = iter(match.groups())
+    groups = iter(match)
     right = re.sub(r"\*|\[\]", lambda _: next(groups, ""), stray.right)
     return Found(path, right, stray.note, stray.profile, stray.since, stray.until)
 
@@ -380,7 +401,7 @@ def _at(path: str, pattern: re.Pattern[str], stray: Stray) -> Found | None:
 def _misspelt(path: str, name: str, places: _Misspellable) -> Found | None:
     holder = path[: -len(name) - 1]
     for pattern, fields, targets in places:
-        if name in fields or pattern.fullmatch(holder) is None:
+        if name in fields or pattern.match(holder) is None:
             continue
         meant = nearest(name, targets)
         if meant:

@@ -86,45 +86,58 @@ def _release(text: str) -> Release:
 
 
 @cache
-def _table() -> tuple[dict[str, Variable], tuple[Variable, ...]]:
-    """Rows by name, and those that stand for a beginning."""
-    text = packaged.text("kube_gaplint.facts", "variables.tsv")
-    named: dict[str, Variable] = {}
-    beginnings: list[Variable] = []
-    for line in text.splitlines()[1:]:
-        name, owner, reader, accepted, first, last, default, replaced_by, note, source = line.split("\t")
-        row = Variable(
-            name, cast("Owner", owner), cast("Reader", reader), accepted, _release(first), _release(last), default,
-            replaced_by, note, source,
-        )  # fmt: skip
-        if name.endswith("*"):
-            beginnings.append(row)
-        else:
-            named[name] = row
-    return named, tuple(beginnings)
+def _lines() -> dict[str, str]:
+    """The rest of each line by name. A line is read when somebody asks for it: most runs ask for a few of hundreds."""
+    lines = packaged.text("kube_gaplint.facts", "variables.tsv").splitlines()[1:]
+    return {name: rest for name, _, rest in (line.partition("\t") for line in lines)}
+
+
+@cache
+def _beginnings() -> tuple[str, ...]:
+    """The names that stand for all that begin so."""
+    return tuple(name for name in _lines() if name.endswith("*"))
+
+
+@cache
+def _row(name: str) -> Variable:
+    """The row of a name as it stands in the table."""
+    owner, reader, accepted, first, last, default, replaced_by, note, source = _lines()[name].split("\t")
+    return Variable(
+        name, cast("Owner", owner), cast("Reader", reader), accepted, _release(first), _release(last), default,
+        replaced_by, note, source,
+    )  # fmt: skip
+
+
+def _named(name: str) -> Variable | None:
+    """The row of a variable by its whole name."""
+    return _row(name) if name in _lines() and not name.endswith("*") else None
+
+
+@cache
+def _all_named() -> tuple[Variable, ...]:
+    return tuple(row for name in _lines() if (row := _named(name)) is not None)
 
 
 def all_variables() -> Iterable[Variable]:
     """All rows, those of invented and external names as well."""
-    named, beginnings = _table()
-    return (*named.values(), *beginnings)
+    return (*_all_named(), *map(_row, _beginnings()))
 
 
 def variable(name: str) -> Variable | None:
     """The row of a name, invented and external ones as well; None for one that is not known at all."""
-    named, beginnings = _table()
-    found = named.get(name)
+    found = _named(name)
     if found is None:
-        found = next((row for row in beginnings if name.startswith(row.name[:-1])), None)
+        beginning = next((one for one in _beginnings() if name.startswith(one[:-1])), None)
+        return None if beginning is None else _row(beginning)
     return found
 
 
-_FAMILY = lazy_re.compile(r"(?:NCCL|TORCH_NCCL|TORCH_FR)_[A-Z0-9_]+\Z", re.ASCII)
+_FAMILY = lazy_re.needing(("NCCL_", "TORCH_FR_"), r"(?:NCCL|TORCH_NCCL|TORCH_FR)_[A-Z0-9_]+\Z", re.ASCII)
 
 
 def is_ours(name: str) -> bool:
     """Whether a name claims to be read by NCCL or torch: `NCCL_*`, `TORCH_NCCL_*`, `TORCH_FR_*`, or an invented one."""
-    row = _table()[0].get(name)
+    row = _named(name)
     return _FAMILY.match(name) is not None or (row is not None and row.owner == "invented")
 
 
@@ -137,7 +150,7 @@ def exists(name: str) -> bool:
 @cache
 def _vocabulary() -> frozenset[str]:
     """All words in the names of NCCL's and torch's variables, and in those that were made up for them."""
-    rows = (row for row in _table()[0].values() if row.owner in {"nccl", "torch", "invented"})
+    rows = (row for row in _all_named() if row.owner in {"nccl", "torch", "invented"})
     return frozenset(word for row in rows for word in row.name.split("_") if word)
 
 
@@ -162,14 +175,14 @@ def nearest(name: str) -> Variable | None:
     Near is: the same but for underscores; the same words in another order; or at most two typing errors apart, one
     where the name proper is short, none where it is very short. Names with different numbers, or of plugins, never are.
     """
-    invented = _table()[0].get(name)
+    invented = _named(name)
     if invented is not None:
         if invented.owner == "invented" and invented.replaced_by:
             return variable(invented.replaced_by)
         return None
     if len(name) > 80 or _FAMILY.match(name) is None:
         return None
-    candidates = [row for row in _table()[0].values() if row.owner in {"nccl", "torch"}]
+    candidates = [row for row in _all_named() if row.owner in {"nccl", "torch"}]
     plain = name.replace("_", "")
     words = sorted(name.split("_"))
     for same in (

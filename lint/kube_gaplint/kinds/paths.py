@@ -19,6 +19,8 @@ _MOST_PATHS = 20_000
 @lru_cache(maxsize=4096)
 def steps(path: str) -> tuple[tuple[str, bool], ...]:
     """A path as (name, whether it names an element of a list)."""
+    if "[" not in path and "]" not in path:
+        return tuple((name, False) for name in path.split(".") if name)
     out = []
     for match in _STEP.finditer(path):
         plain, quoted, element = match.groups()

@@ -118,17 +118,21 @@ def _changes(commands: Iterable[Command], files: Files | None) -> Iterator[_Chan
                 yield _Change(change.torch and unknown, change.nccl and unknown, change.origin)
 
 
+_PYTHON = lazy_re.needing(("python",), r"python[\d.]*")
+_PIP = lazy_re.needing(("pip",), r"pip[\d.]*")
+
+
 def _changes_of(command: Command, files: Files | None) -> Iterator[_Change]:
     words = list(command.words)
     name = command.name
-    if re.fullmatch(r"python[\d.]*", name) and [word.known for word in words[1:3]] == ["-m", "pip"]:
+    if _PYTHON.fullmatch(name) and [word.known for word in words[1:3]] == ["-m", "pip"]:
         words, name = words[2:], "pip"
     if name in {"uv", "micromamba"} and len(words) > 1 and words[1].known == "pip":
         words, name = words[1:], "pip"
     if len(words) < 2:
         return
     verb = words[1].known
-    if re.fullmatch(r"pip[\d.]*", name) and verb == "install":
+    if _PIP.fullmatch(name) and verb == "install":
         yield from _pip(words[2:], files)
     elif name in {"conda", "mamba", "micromamba"} and verb in {"install", "create"}:
         yield from _conda(words[2:])

@@ -31,6 +31,8 @@ _BASES = {"hex": 16, "oct": 8, "bin": 2, "old": 8, "dec": 10}
 _FLOAT = lazy_re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
 _POINT_FLOAT = lazy_re.compile(r"\.[0-9]+(?:[eE][-+]?[0-9]+)?")
 _AFTER_SIGN = frozenset("0123456789.")
+_NUMBER_ENDS = frozenset("0123456789.abcdefABCDEF")
+"""Last characters of numbers, hexadecimal ones among them: `64Gi` and `500m` are none."""
 _LONGEST_NUMBER = 3000
 """Python refuses to convert integers of more decimal digits to text and back (4300 by default): a number that is
 written with more digits of any base stays text."""
@@ -77,7 +79,7 @@ def _number(text: str) -> ScalarValue:
     plain = text.replace("_", "")
     if plain.isdigit() and plain.isascii() and plain[0] != "0" and len(plain) < 19:
         return int(plain)  # most numbers are
-    if plain[0] in "+-" and plain[1:2] not in _AFTER_SIGN:
+    if plain[-1] not in _NUMBER_ENDS or (plain[0] in "+-" and plain[1:2] not in _AFTER_SIGN):
         return text
     match = _INTEGER.fullmatch(plain)
     if match is None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from kube_gaplint import lazy_re
 from kube_gaplint.facts.launchers import ASYNC_ERROR_NAMES, RANK_VARIABLES
 from kube_gaplint.facts.torch import torchrun_async_variable, torchrun_overwrites_async
 from kube_gaplint.launch.launchers.base import (
@@ -22,7 +21,6 @@ from kube_gaplint.model.environment import Environment
 from kube_gaplint.model.setting import Absent, Origin, Set, Setting, Unknown
 from kube_gaplint.model.training import Options, Release
 
-_RANGE = lazy_re.compile(r"\s*(\d{1,9})\s*(?::\s*(\d{1,9})\s*)?\Z")
 ONE_A_DEVICE = ("auto", "gpu", "cuda", "xpu", "cpu", "npu", "hpu", "mps")
 
 
@@ -76,11 +74,11 @@ def node_range(setting: Setting[str]) -> tuple[Setting[int], Setting[bool]]:
     """`--nnodes`: the fixed number of nodes, and whether a range makes the job elastic."""
     if not isinstance(setting, Set):
         return setting, setting
-    match = _RANGE.match(setting.value)
-    if match is None:
+    parts = [part.strip() for part in setting.value.split(":")]
+    if len(parts) > 2 or not all(part.isdecimal() and len(part) < 10 for part in parts):
         unread = Unknown(f"{setting.value!r} is no number of nodes", setting.origin)
         return unread, unread
-    low, high = int(match[1]), int(match[2] or match[1])
+    low, high = int(parts[0]), int(parts[-1])
     if low != high:
         return Unknown(f"an elastic range of {low} to {high} nodes", setting.origin), Set(True, setting.origin)
     return Set(low, setting.origin), Set(False, setting.origin)

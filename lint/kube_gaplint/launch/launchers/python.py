@@ -10,7 +10,7 @@ from kube_gaplint import lazy_re
 from kube_gaplint.launch.launchers.base import Form
 from kube_gaplint.model.command import Word
 
-_INTERPRETER = lazy_re.compile(r"(?:python|pypy)(?:\d+(?:\.\d+)*)?\Z")
+_INTERPRETER = lazy_re.needing(("python", "pypy"), r"(?:python|pypy)(?:\d+(?:\.\d+)*)?\Z")
 _WITH_VALUE = "WX"
 
 
