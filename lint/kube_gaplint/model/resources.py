@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from msgspec import Struct
 
 from kube_gaplint.facts.instances import GPUS_OF_A_BOARD, WHOLE_BY_PRODUCT, devices_of
@@ -13,6 +15,9 @@ from kube_gaplint.model.setting import Absent, Origin, Set, Setting, Unknown
 from kube_gaplint.model.surroundings import Surroundings
 from kube_gaplint.model.units import quantity
 from kube_gaplint.model.workload import Container, Pod, Role, Workload
+
+if TYPE_CHECKING:
+    from kube_gaplint.model.slurm import Batch, Step
 
 WORDS = {"memory": "memory", "cpu": "CPU", "ephemeral-storage": "ephemeral storage"}
 """The resources that a container should ask for, and what they are called."""
@@ -148,6 +153,54 @@ def takes_whole_node(pod: Pod, profile: Profile, around: Surroundings | None = N
         if WHOLE_BY_PRODUCT.fullmatch(name.strip().lower()) and count.value >= 4:
             return True
     return False
+
+
+def cpus_of_a_node(workload: Workload) -> Set[int] | None:
+    """The CPUs that a batch script's job gets on each of its nodes, where its options say so. A CPU of Slurm is a core
+    or one of its threads. None for jobs that have their nodes to themselves."""
+    batch = workload.batch
+    if batch is None or batch.directive("exclusive") is not None:
+        return None
+    each, of_a_gpu = _whole(batch, "cpus-per-task"), _whole(batch, "cpus-per-gpu")
+    if of_a_gpu is not None and each is None:
+        gpus = workload.accelerators_per_node
+        return Set(of_a_gpu.value * gpus.value, of_a_gpu.origin) if isinstance(gpus, Set) else None
+    tasks = _tasks_of_a_node(batch, workload)
+    if each is None or of_a_gpu is not None or tasks is None or any(_own_cpus(step) for step in batch.steps):
+        return None
+    return Set(each.value * tasks, each.origin)
+
+
+def _own_cpus(step: Step) -> bool:
+    return step.trains and (bool(step.options.open_because) or step.options.find("cpus-per-task", "c") is not None)
+
+
+def _tasks_of_a_node(batch: Batch, workload: Workload) -> int | None:
+    """One where nothing says another number."""
+    if any(batch.directive(name) is not None for name in ("ntasks-per-gpu", "ntasks-per-socket", "gpus-per-task")):
+        return 1 if _value(batch, "ntasks") == 1 else None
+    if batch.directive("ntasks-per-node") is not None:
+        return _value(batch, "ntasks-per-node")
+    if batch.directive("ntasks") is None:
+        return 1
+    tasks, nodes = _value(batch, "ntasks"), workload.nodes
+    if tasks is None or not isinstance(nodes, Set) or nodes.value < 1 or tasks % nodes.value:
+        return None
+    return tasks // nodes.value
+
+
+def _value(batch: Batch, name: str) -> int | None:
+    found = _whole(batch, name)
+    return None if found is None else found.value
+
+
+def _whole(batch: Batch, name: str) -> Set[int] | None:
+    """A directive that is a whole number above 0."""
+    found = batch.directive(name)
+    value = None if found is None else found.value
+    if found is None or not isinstance(value, Set) or not value.value.isdecimal() or len(value.value) > 6:
+        return None
+    return Set(int(value.value), Origin(found.place)) if int(value.value) > 0 else None
 
 
 def processes_in(workload: Workload, container: Container) -> int:

@@ -6,7 +6,7 @@ from kube_gaplint.facts.resources import CPUS_OF_A_GPU
 from kube_gaplint.findings import Change, Fix, Gap, Related, ReplaceValue, SetKey, Severity
 from kube_gaplint.model.budget import several_pods
 from kube_gaplint.model.rendezvous import computes_together
-from kube_gaplint.model.resources import Asked, asked, busy_cores, data_workers, limit, processes_in
+from kube_gaplint.model.resources import Asked, asked, busy_cores, cpus_of_a_node, data_workers, limit, processes_in
 from kube_gaplint.model.scale import counted
 from kube_gaplint.model.setting import Origin, Set
 from kube_gaplint.model.units import quantity
@@ -15,6 +15,8 @@ from kube_gaplint.rule import Context, rule
 
 LEAST_OF_A_GPU = 2
 """Cores that a process and one data-loader worker keep busy."""
+THREADS_OF_A_CORE = 2
+"""What Slurm counts as a CPU may be a core with so many threads."""
 
 
 @rule(
@@ -32,8 +34,9 @@ def check(workload: Workload, context: Context) -> Iterator[Gap]:
     workers; below four cores a GPU, where the container has several GPUs and that is not known of each (info from two
     cores a GPU on: programs with few workers need no more). With one GPU and no workers in sight nothing is said down
     to one core: a single process may need no more. And a container with GPUs on a shared node that requests memory but
-    no CPU (where memory is missing too, that finding tells of both). Launchers without GPUs, slices of GPUs and
-    benchmarks are left alone.
+    no CPU (where memory is missing too, that finding tells of both). In a batch script: fewer than half as many CPUs a
+    node (`--cpus-per-task`, `--cpus-per-gpu`) as the program is told of workers. Launchers without GPUs, slices of
+    GPUs, benchmarks and Slurm jobs with `--exclusive` are left alone.
 
     ## Why it hurts
     The limit is a quota in every 100 ms: threads that use it up stand still for the rest, 90 of 100 ms in one report
@@ -85,6 +88,7 @@ def check(workload: Workload, context: Context) -> Iterator[Gap]:
     - https://www.microsoft.com/en-us/research/publication/an-empirical-study-on-low-gpu-utilization-of-deep-learning-jobs
     - https://github.com/kserve/kserve/issues/1031
     """
+    yield from _of_slurm(workload)
     for one in asked(workload, context.profile):
         bound = limit("cpu", one.container, one.role.pod, workload)
         if isinstance(bound, Set):
@@ -101,6 +105,27 @@ def check(workload: Workload, context: Context) -> Iterator[Gap]:
                 ),
                 container=one.container.name,
             )
+
+
+def _of_slurm(workload: Workload) -> Iterator[Gap]:
+    """CPUs that the options of a batch script ask for, against the data-loader workers that its program is told of."""
+    cpus = cpus_of_a_node(workload)
+    for process in workload.processes if cpus is not None else ():
+        workers, processes = data_workers(workload, process.container), processes_in(workload, process.container)
+        if cpus is None or workers is None or THREADS_OF_A_CORE * cpus.value >= processes * workers.value:
+            continue
+        many = "" if processes == 1 else f" of each of {processes} processes"
+        yield Gap(
+            cpus.origin,
+            f"{counted(cpus.value, 'CPU')} a node {'is' if cpus.value == 1 else 'are'} too few for "
+            f"{counted(workers.value, 'data-loader worker')}{many}",
+            "the workers take turns on them, and the GPUs wait for data",
+            detail="slurm",
+            related=(Related(workers.origin, "the data-loader workers"),),
+            fix=Fix(f"ask for {processes * workers.value} CPUs a node, or start fewer workers"),
+            container=process.container.name,
+        )
+        return
 
 
 def _loss(workload: Workload, one: Asked) -> str:
