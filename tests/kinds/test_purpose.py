@@ -27,6 +27,13 @@ def purpose(
     ).classified.purpose
 
 
+def test_what_lies_among_the_tests_of_the_software_is_one() -> None:
+    pod = gpu_pod("[torchrun, train.py]")
+    job = f"apiVersion: batch/v1\nkind: Job\nmetadata: {{name: x}}\nspec: {{template: {pod}}}\n"
+    for path, expected in (("tests/functional_tests/gpt/job", "smoke"), ("tests/job", "training")):
+        assert workload(**{path: job}).classified.purpose == expected
+
+
 @pytest.mark.parametrize(
     ("command", "expected"),
     [
@@ -42,6 +49,10 @@ def purpose(
         ("[python, main.py, predict]", "inference"),
         ("[python, train.py, test]", "training"),
         ("[python, main.py, --num-epochs, '3']", "training"),
+        ("[torchrun, main.py, run_type=eval]", "evaluation"),
+        ("[torchrun, main.py, --mode, train]", "training"),
+        ("[torchrun, main.py, --inject_faults, --steps=9000]", "benchmark"),
+        ("[torchrun, main.py, --inject_faults=false, --steps=9000]", "training"),
         ("[python, main.py, trainer.max_steps=100]", "training"),
         ("[llamafactory-cli, train, x.yaml]", "training"),
         ("[tune, run, full_finetune]", "training"),

@@ -249,6 +249,10 @@ SUBCOMMANDS: dict[str, Meaning] = {
 # Options that, when they are on, keep a training program from training (Megatron-LM and its forks).
 EVALUATION_SWITCHES = frozenset({"eval-only", "skip-train", "evaluate-only"})
 
+# Options of people's own programs that say what a start is for, and what they say where it trains nothing.
+MODES = frozenset({"job-type", "mode", "phase", "run-mode", "run-type", "task"})
+EVALUATION_MODES = frozenset({"eval", "evaluate", "evaluation", "infer", "inference", "predict", "test"})
+
 # Words of a configuration's name by which a run with it is a trial (torchtitan's `debug_model`, `llama3_debugmodel`).
 TRIAL_CONFIGURATIONS = frozenset({"debug", "debugmodel", "smoke", "dryrun"})
 
@@ -267,6 +271,9 @@ TRIAL_SCRIPTS = (
 TRIAL_FOLDERS = frozenset(
     {"bench", "benches", "benchmark", "benchmarks", "micro-benchmark", "micro-benchmarks", "performance"}
 )
+
+# Folders whose scripts and manifests test the software itself.
+TEST_FOLDERS = frozenset({"functional_tests", "functional-tests", "integration_tests", "integration-tests"})
 
 # Programs in front of a training program that measure it: such a run is short, and somebody watches it.
 PROFILERS = frozenset({"nsys", "ncu", "rocprof", "rocprofv2", "rocprofv3", "dlprof", "py-spy", "scalene"})

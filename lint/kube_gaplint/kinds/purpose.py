@@ -65,6 +65,10 @@ def classify(workload: Workload) -> Classified:
         return Classified("cpu", f"{hidden[0]} hides all accelerators")
     if best is not None and best.meaning != "training":
         return Classified(best.meaning, best.reason)
+    folders = workload.origin.place.source.path.replace("\\", "/").split("/")[:-1]
+    tests = next((folder for folder in folders if folder.lower() in purposes.TEST_FOLDERS), "")
+    if tests:
+        return Classified("smoke", f"it lies in {tests}")
     if purposes.BENCHMARK_NAMES.intersection(purposes.words_of(workload.subject.name)):
         return Classified("benchmark", f"its name {workload.subject.name}")
     if best is not None and best.strength > 1:
@@ -204,6 +208,10 @@ def _trial(process: TrainingProcess) -> _Hint | None:
             value = occurrence.value
             if occurrence.bare or (isinstance(value, Set) and value.value.strip().lower() not in {"false", "0", "no"}):
                 return _Hint("evaluation", f"its option {occurrence.name}", 4)
+        if name in purposes.MODES and isinstance(occurrence.value, Set):
+            mode = occurrence.value.value.strip("\"'").lower()
+            if mode in purposes.EVALUATION_MODES:
+                return _Hint("evaluation", f"its option {occurrence.name}={mode}", 4)
         if "config" in name:
             value = occurrence.value
             chosen = value.value if isinstance(value, Set) else value.otherwise if isinstance(value, Unknown) else ""
@@ -245,11 +253,11 @@ _OFF = frozenset({"", "0", "false", "no", "off", "none", "never"})
 
 def _injects_faults(process: TrainingProcess) -> str:
     """The variable or option by which a run fails on purpose; empty where none does."""
-    given = {occurrence.name: occurrence.value for occurrence in process.options.occurrences}
-    given.update({name: process.environment.get(name) for name in process.environment})
-    for name, value in given.items():
+    given = {occurrence.name: (occurrence.value, occurrence.bare) for occurrence in process.options.occurrences}
+    given.update({name: (process.environment.get(name), False) for name in process.environment})
+    for name, (value, bare) in given.items():
         plain = name.lstrip("-").replace("_", "-").lower()
-        off = isinstance(value, Set) and value.value.strip().lower() in _OFF
+        off = isinstance(value, Set) and value.value.strip().lower() in _OFF and not bare
         if not off and any(part in plain for part in purposes.FAULT_INJECTION):
             return name  # on, or up to who submits it
     return ""

@@ -8,8 +8,10 @@ from itertools import combinations
 
 from msgspec import Struct
 
+from kube_gaplint import lazy_re
 from kube_gaplint.model.scale import counted
 from kube_gaplint.model.setting import Absent, Origin, Set, Setting, Unknown
+from kube_gaplint.model.slurm import Batch
 from kube_gaplint.model.training import Launcher, TrainingProcess
 from kube_gaplint.model.units import as_integer
 from kube_gaplint.model.workload import Container, Workload
@@ -122,7 +124,10 @@ def _agents(process: TrainingProcess) -> Iterator[Mismatch]:
     """srun starts torchrun several times on each node, and every one of them takes itself for the node's only one."""
     step, agent = process.launcher("srun"), process.launcher("torchrun", "torch.distributed.launch")
     workload = process.workload
-    if step is None or agent is None or workload.batch is None or not isinstance(workload.nodes, Set):
+    if step is None or agent is None or workload.batch is None:
+        return
+    yield from _as_many_again(step, agent, workload.batch)
+    if not isinstance(workload.nodes, Set):
         return
     each, told = step.processes_per_node, _told(agent.nodes)
     nodes = workload.nodes if isinstance(step.nodes, Absent) else step.nodes
@@ -142,6 +147,36 @@ def _agents(process: TrainingProcess) -> Iterator[Mismatch]:
         each.value,
         1,
     )
+
+
+def _as_many_again(step: Launcher, agent: Launcher, batch: Batch) -> Iterator[Mismatch]:
+    """One variable to be filled in says how often srun starts torchrun on a node, and how many processes each starts."""
+    given = batch.directive("ntasks-per-node")
+    told = agent.options.find("nproc-per-node")
+    if given is None or told is None or not isinstance(agent.processes_per_node, Unknown):
+        return
+    own = step.options.find("ntasks-per-node", "ntasks", "nodes") or agent.options.find("standalone")
+    name, same = _variable_in(given.place.text), _variable_in(told.word.place.text)
+    if own is not None or not name or name != same or not isinstance(given.value, Unknown):
+        return
+    shown = f"${{{name}}}"
+    yield Mismatch(
+        f"agents:{name}",
+        f"srun starts {agent.kind} {shown} times on each node, and each of them starts {shown} processes",
+        f"with {shown} above 1 there are more processes than GPUs, and the job fails at its start",
+        Origin(given.place),
+        Origin(told.word.place),
+        f"{shown} processes for each {agent.kind}",
+    )
+
+
+def _variable_in(option: str) -> str:
+    """The variable that an option as it is written has for its whole value."""
+    found = _WHOLE_VARIABLE.search(option)
+    return found["name"] if found is not None else ""
+
+
+_WHOLE_VARIABLE = lazy_re.compile(r"[=\s][\"']?\$\{?(?P<name>[A-Za-z_]\w*)\}?[\"']?\Z")
 
 
 # Processes of a node
