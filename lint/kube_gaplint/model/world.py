@@ -150,7 +150,7 @@ def _agents(process: TrainingProcess) -> Iterator[Mismatch]:
 
 
 def _as_many_again(step: Launcher, agent: Launcher, batch: Batch) -> Iterator[Mismatch]:
-    """One variable to be filled in says how often srun starts torchrun on a node, and how many processes each starts."""
+    """One variable to be filled in says how often srun starts torchrun on a node, and how many processes it starts."""
     given = batch.directive("ntasks-per-node")
     told = agent.options.find("nproc-per-node")
     if given is None or told is None or not isinstance(agent.processes_per_node, Unknown):
