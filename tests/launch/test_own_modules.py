@@ -63,7 +63,7 @@ def test_modules(line: str, files: dict[str, str], found: int) -> None:
         ("python train.py", {"train.py": "from .m import x\n"}, ".m, which is not visible"),
         ("python train.py", {"train.py": "import importlib\nimportlib.import_module(name)\n"}, "by name"),
         ("python train.py", {"train.py": "import subprocess\nsubprocess.run(['python', 'x'])\n"}, "other programs"),
-        ("python train.py", {"train.py": "from hydra.utils import instantiate\ninstantiate(c)\n"}, "by name"),
+        ("python train.py", {"train.py": "from hydra.utils import instantiate\ninstantiate(c)\n"}, "makes objects"),
     ],
 )
 def test_more_than_is_seen(line: str, files: dict[str, str], reason: str) -> None:
@@ -95,3 +95,57 @@ def test_too_many_modules(monkeypatch: pytest.MonkeyPatch) -> None:
     text = text_of("python m0.py", files)
     assert len(list(text.texts)) == 3
     assert "more modules" in text.open_because
+
+
+HYDRA = {
+    "run/fit.py": "@hydra.main(\n    config_path=join(here(), '../conf'),\n    config_name='base.yaml',\n)\n"
+    "def main(c):\n"
+    "    hydra.utils.instantiate(c.model)\n",
+    "conf/base.yaml": "defaults: [{model: small}, {optional local: mine}, {override hydra/job_logging: none}]\n"
+    "optimizer: {_target_: torch.optim.AdamW}\ncallbacks: [{_target_: own.calls.Stop}]\n",
+    "conf/other.yaml": "model: {_target_: own.other.Other}\n",
+    "conf/model/small.yaml": "_target_: own.small.Small\n",
+    "conf/model/large.yaml": "_target_: own.large.build\n",
+    "own/calls.py": "calls",
+    "own/small.py": "import own.deep",
+    "own/deep.py": "instantiate(x)",
+    "own/large.py": "large",
+    "own/other.py": "other",
+}
+
+
+@pytest.mark.parametrize(
+    ("words_given", "last"),
+    [
+        ("", ["calls", "import own.deep", "instantiate(x)"]),
+        ("lr=0.1 model.width=$WIDTH", ["calls", "import own.deep", "instantiate(x)"]),
+        ("model=large", ["calls", "large", "import own.deep", "instantiate(x)"]),
+        ("--config-name=other", ["other"]),
+        ("-cn other", ["other"]),
+        ("model._target_=own.other.Other", ["calls", "other", "import own.deep", "instantiate(x)"]),
+    ],
+)
+def test_what_hydra_makes_belongs_to_the_program(words_given: str, last: list[str]) -> None:
+    text = text_of(f"python run/fit.py {words_given}", HYDRA)
+    assert sorted(list(text.texts)[1:]) == sorted(last)
+    assert text.open_because == ""
+
+
+@pytest.mark.parametrize(
+    ("words_given", "change"),
+    [
+        ("model=$MODEL", {}),
+        ("$GIVEN", {}),
+        ("--config-name=$NAME", {}),
+        ("--config-dir=elsewhere", {}),
+        ("--config-name=missing", {}),
+        ("", {"conf/base.yaml": "model: {_target_: '${kind}.Model'}\n"}),
+        ("", {"conf/base.yaml": "defaults: [{model: missing}]\n"}),
+        ("", {"conf/base.yaml": "lr: 0.1\n"}),
+        ("", {"run/fit.py": "instantiate(config)\n"}),
+        ("", {"run/fit.py": "@hydra.main(config_name='base')\ndef main(c): instantiate(c)\n"}),
+    ],
+)
+def test_objects_that_are_not_seen(words_given: str, change: dict[str, str]) -> None:
+    text = text_of(f"python run/fit.py {words_given}", {**HYDRA, **change})
+    assert text.open_because == "run/fit.py makes objects that only the run names"

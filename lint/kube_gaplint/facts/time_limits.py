@@ -14,9 +14,11 @@ EXIT_OPTION = lazy_re.compile(
 WATCHES = (
     "SLURM_JOB_END_TIME", "max_time", "time_limit", "timelimit", "walltime", "wall_time", "max_run",
     "max_hours", "max_minutes", "max_seconds", "max_train_", "max_duration", "exit_duration", "stop_after", "deadline",
-    "time_budget", "job_time", "lightning", "composer", "submitit",
+    "time_budget", "job_time", "composer", "submitit",
 )  # fmt: skip
 """What a program mentions that may save and leave in time, whatever options it is given."""
+LIGHTNING, LIGHTNING_OPTIONS = "lightning", "LightningCLI"
+"""Lightning's Trainer leaves by its `max_time`, which its own command line and configurations may give as well."""
 
 HEARS_SIGNALS = ("SIGTERM", "sigterm", "SIGUSR1", "signal.signal", "signal_handler", "preempt")
 """Words by which a program that acts on a signal names it, a handler, or what the signal tells it."""

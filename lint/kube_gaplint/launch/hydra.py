@@ -27,6 +27,8 @@ class _Entry(Struct, frozen=True):
     file: str
     package: str
     problem: str = ""
+    optional: bool = False
+    """The file need not be there."""
 
 
 def named_config(folder: str, name: str, origin: Origin, files: Files, standard: tuple[str, ...]) -> Config | None:
@@ -68,6 +70,8 @@ def _composed(
         if not entry.problem:
             file = posixpath.join(around, entry.file.lstrip("/"))
             part = _composed(folder, file, files, standard, depth + 1, read)
+        if part is None and entry.optional:
+            continue
         if part is None:
             problem = problem or entry.problem or f"{path} takes in {entry.file}, which is not visible"
             continue
@@ -111,4 +115,5 @@ def _choice(group: str, option: Setting[str]) -> _Entry | None:
     if "override" in words[:-1] or not isinstance(option, Set):
         return None
     folder, _, package = name.partition("@")
-    return _Entry(f"{folder}/{option.value.removesuffix('.yaml')}", package or folder.strip("/").replace("/", "."))
+    file = f"{folder}/{option.value.removesuffix('.yaml')}"
+    return _Entry(file, package or folder.strip("/").replace("/", "."), optional="optional" in words[:-1])

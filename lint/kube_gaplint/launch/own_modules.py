@@ -30,12 +30,14 @@ _IMPORT = lazy_re.compile(
     re.MULTILINE,
 )
 _DYNAMIC = lazy_re.compile(
-    r"\b(?:import_module|__import__)\([ \t]*(?![ \t\"'])|\b(?:instantiate|get_class|get_method|get_object)\("
+    r"\b(?:import_module|__import__)\([ \t]*(?![ \t\"'])"
     r"|\brunpy\b|\bsys\.executable\b"
     r"|(?:\bsubprocess\.\w+|\bos\.(?:system|exec\w+|spawn\w+))\("
     r"[^()]{0,200}(?:python|torchrun|accelerate|deepspeed|\.py\b)"
 )
 """What loads a module by a name that is made at run time, or starts another program."""
+_MADE = lazy_re.compile(r"\b(?:instantiate|get_class|get_method|get_object)\(")
+"""What makes an object by a name that Hydra's configuration holds."""
 _NAME = lazy_re.compile(r"(?:^|,)[ \t\r\n(]*([\w.]+)")
 
 
@@ -54,6 +56,8 @@ class OwnModules:
         self.open_because = ""
         self._seen: set[str] = set()
         self._strangers: set[str] = set()
+        self._objects: frozenset[str] | None = None
+        """What Hydra makes by the configuration, once it was looked for."""
 
     def texts(self) -> Iterator[str]:
         path, text = _start(self.peeled, self.files)
@@ -64,7 +68,11 @@ class OwnModules:
         self._seen.add(posixpath.normpath(path))
         waiting = [(path, text.text)]
         size = 0
+        makes = ""
         for count in range(MOST_MODULES + 1):
+            if not waiting and makes:
+                waiting.extend(self._made(path, text.text, makes))
+                makes = ""
             if not waiting:
                 return
             here, content = waiting.pop(0)
@@ -73,10 +81,23 @@ class OwnModules:
                 break
             if not self.open_because and _DYNAMIC.search(content):
                 self.open_because = f"{here or 'it'} loads modules by name or starts other programs"
+            if self._objects is None and _MADE.search(content):
+                makes = makes or here or "it"
             yield content
             for module, names in _imports(content):
                 waiting.extend(self._modules(here, module, names))
         self.open_because = "it has more modules than are read"
+
+    def _made(self, path: str, script: str, makes: str) -> Iterator[tuple[str, str]]:
+        """The modules of what Hydra makes for the program."""
+        from kube_gaplint.launch.hydra_objects import objects
+
+        self._objects = objects(script, path, self.peeled.words, self.peeled.origin, self.files) or frozenset()
+        if not self._objects:
+            self.open_because = self.open_because or f"{makes} makes objects that only the run names"
+        for name in sorted(self._objects):
+            module, _, own = name.rpartition(".")
+            yield from self._modules("", module, (own,))
 
     def _modules(self, here: str, module: str, names: tuple[str, ...]) -> Iterator[tuple[str, str]]:
         top = module.partition(".")[0]

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kube_gaplint.facts.time_limits import EXIT_OPTION, WATCHES
+from kube_gaplint.facts.time_limits import EXIT_OPTION, LIGHTNING, LIGHTNING_OPTIONS, WATCHES
 from kube_gaplint.findings import AddLine, Fix, Gap, Severity
 from kube_gaplint.model.pace import Pace, is_smoke
 from kube_gaplint.model.scale import duration, gpu_count, idle_cost, size
@@ -141,8 +141,10 @@ def _fix(batch: Batch, processes: list[TrainingProcess], limit: float) -> Fix:
             "#SBATCH --signal=B:USR1@600 and a trap that passes it on, because srun does not start the program"
         )
     line = "#SBATCH --signal=USR1@600"
+    add = AddLine(Origin(batch.header), line, "header")
+    if all(_in_lightning(process) for process in processes):
+        return Fix(f"ask for the signal at which Lightning saves and requeues the job: {line}", (add,))
     if all("SIGUSR1" in process.settings.stop_signals for process in processes):
-        add = AddLine(Origin(batch.header), line, "header")
         return Fix(f"ask for the signal ten minutes before the end: {line}", (add,))
     return Fix(
         f"let the program save ten minutes before, at SIGUSR1 ({line}) or by the clock (SLURM_JOB_END_TIME); without "
@@ -175,13 +177,18 @@ def _leaves_in_time(process: TrainingProcess) -> bool:
     leaves = process.settings.exit_after
     if isinstance(leaves, Set) or _has_exit_option(process):
         return True
-    if process.text.mentions(*WATCHES) is False:
+    watches = (*WATCHES, LIGHTNING_OPTIONS if _in_lightning(process) else LIGHTNING)
+    if process.text.mentions(*watches) is False:
         return False
     if process.options.open_because or not process.program:
         return True
     if process.framework is not None:
         return not isinstance(leaves, Absent)
-    return process.text.mentions(*WATCHES) is True
+    return process.text.mentions(*watches) is True
+
+
+def _in_lightning(process: TrainingProcess) -> bool:
+    return process.framework is not None and process.framework.name == "lightning"
 
 
 def _has_exit_option(process: TrainingProcess) -> bool:
