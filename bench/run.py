@@ -99,7 +99,7 @@ def start_up() -> list[Command]:
     fixtures = HERE.parent / "fixtures"
     one = str(fixtures / "demo" / "jobs" / "vision-pretrain.yaml")
     five = [str(path) for path in sorted((fixtures / "NCCL003").glob("*.yaml"))[:5]]
-    nothing = str(fixtures.parent / "pyproject.toml")
+    nothing = str(fixtures.parent / "mkdocs.yml")
     base = "python -c pass"
     return [
         Command(base, PYTHON),

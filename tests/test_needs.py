@@ -36,7 +36,7 @@ def test_needs_change_no_finding(folder: str, monkeypatch: pytest.MonkeyPatch) -
 
 def test_every_need_is_one_of_the_table() -> None:
     known = {name for name, thing in vars(needs).items() if getattr(thing, "__module__", "") == needs.__name__}
-    assert {name for name in known if not name.startswith("_")} == USED
+    assert {name for name in known if not name.startswith("_")} - {needs.gives.__name__} == USED
 
 
 def test_a_rule_whose_need_is_not_met_is_not_imported(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,11 +14,13 @@ from pathlib import Path
 from kube_gaplint.rule import Rule
 
 PACK = "kube_gaplint_rules"
+WIDTH = 120
+"""Columns of a line, as everywhere."""
 HEADER = '''"""The index of the rules in this pack. Written by tools/index_rules.py; do not edit."""
 
 from __future__ import annotations
 
-ROWS: tuple[tuple[str, str, str, str, str, str, str, tuple[str, ...]], ...] = (
+ROWS: tuple[tuple[str, str, str, str, str, str, str, tuple[str, ...], tuple[str, ...]], ...] = (
 '''
 
 
@@ -41,7 +43,7 @@ def rendered() -> str:
     lines = [HEADER]
     for rule, module in found_rules():
         row = (rule.code, rule.name, str(rule.severity), rule.view.__name__, module, rule.tier, rule.summary)
-        cells = [*map(_quoted, row), _tuple_of(need.__name__ for need in rule.needs)]
+        cells = [*map(_quoted, row), _tuple_of(need.__name__ for need in rule.needs), _tuple_of(rule.variables)]
         lines.append("    (\n" + "".join(f"        {cell},\n" for cell in cells) + "    ),\n")
     lines.append(")\n")
     return "".join(lines)
@@ -49,7 +51,10 @@ def rendered() -> str:
 
 def _tuple_of(names: Iterable[str]) -> str:
     cells = [_quoted(name) for name in names]
-    return f"({cells[0]},)" if len(cells) == 1 else f"({', '.join(cells)})"
+    line = f"({cells[0]},)" if len(cells) == 1 else f"({', '.join(cells)})"
+    if len(f"        {line},") <= WIDTH:
+        return line
+    return "(\n" + "".join(f"            {cell},\n" for cell in cells) + "        )"
 
 
 def _quoted(text: str) -> str:

@@ -1,8 +1,8 @@
 """The rules that exist, known by a generated index so that only the modules in need are imported.
 
 A rule pack is a package with a module `_index` whose `ROWS` list its rules: code, name, severity, view, module, tier,
-first line of the page, needs. The built-in pack is found by its name; other packs come through the entry point
-`kube_gaplint.rules` when the configuration names them.
+first line of the page, needs, variables. The built-in pack is found by its name; other packs come through the entry
+point `kube_gaplint.rules` when the configuration names them.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cache
+from typing import Any
 
 from msgspec import Struct
 
@@ -21,7 +22,7 @@ from kube_gaplint.rule import Rule
 
 class RuleInfo(Struct, frozen=True):
     """A row of the index. `view` is the name of the model class that the rule looks at; empty for meta codes. `needs`:
-    names of functions in `model.needs`."""
+    names of functions in `model.needs`; `variables`: of environment variables, one of which the rule needs."""
 
     code: str
     name: str
@@ -31,6 +32,7 @@ class RuleInfo(Struct, frozen=True):
     tier: str
     summary: str
     needs: tuple[str, ...] = ()
+    variables: tuple[str, ...] = ()
 
     @property
     def family(self) -> str:
@@ -137,18 +139,19 @@ def for_view(view: type, codes: frozenset[str]) -> list[RuleInfo]:
     return [row for row in rules() if row.view == view.__name__ and row.code in codes]
 
 
-def asked(rows: Iterable[RuleInfo], view: object) -> Iterator[Rule]:
+def asked(rows: Iterable[RuleInfo], view: Any) -> Iterator[Rule]:
     """Those of the rules that find in a view what they need, imported now."""
     from kube_gaplint.model import needs
 
     met: dict[str, bool] = {}
+
+    def is_met(need: str) -> bool:
+        if need not in met:
+            met[need] = getattr(needs, need)(view)
+        return met[need]
+
     for row in rows:
-        for need in row.needs:
-            if need not in met:
-                met[need] = getattr(needs, need)(view)
-            if not met[need]:
-                break
-        else:
+        if all(map(is_met, row.needs)) and (not row.variables or needs.gives(view, row.variables)):
             yield _loaded(row)
 
 

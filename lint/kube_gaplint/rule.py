@@ -40,7 +40,8 @@ Need: TypeAlias = Callable[[Any], bool]
 class Rule(Struct, frozen=True):
     """A rule as declared. `view` is the type of model object that the check is called with.
 
-    `needs` are functions of `model.needs`: where one says no, the rule has nothing to say, and is not imported.
+    `needs` are functions of `model.needs`: where one says no, the rule has nothing to say, and is not imported. No more
+    it is where `variables` names environment variables and none of them is given.
     """
 
     code: str
@@ -49,6 +50,7 @@ class Rule(Struct, frozen=True):
     severity: Severity
     check: Check
     needs: tuple[Need, ...] = ()
+    variables: tuple[str, ...] = ()
     evidence: tuple[str, ...] = ()
     sources: tuple[str, ...] = ()
     evidence_kind: EvidenceKind = "direct"
@@ -69,6 +71,7 @@ def rule(
     view: type[View],
     severity: Severity,
     needs: tuple[Callable[[View], bool], ...] = (),
+    variables: tuple[str, ...] = (),
     evidence: tuple[str, ...] = (),
     sources: tuple[str, ...] = (),
     evidence_kind: EvidenceKind = "direct",
@@ -86,6 +89,7 @@ def rule(
             severity=severity,
             check=check,
             needs=needs,
+            variables=variables,
             evidence=evidence,
             sources=sources,
             evidence_kind=evidence_kind,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-ROWS: tuple[tuple[str, str, str, str, str, str, str, tuple[str, ...]], ...] = (
+ROWS: tuple[tuple[str, str, str, str, str, str, str, tuple[str, ...], tuple[str, ...]], ...] = (
     (
         "CKPT001",
         "checkpoint-on-ephemeral-storage",
@@ -11,6 +11,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str, tuple[str, ...]], ...] = (
         "kube_gaplint_rules.ckpt.checkpoint_on_ephemeral_storage",
         "core",
         "Checkpoints are written to a disk that goes away with the pod.",
+        (),
         (),
     ),
     (
@@ -22,6 +23,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str, tuple[str, ...]], ...] = (
         "core",
         "The training saves nothing, so that every failure costs everything since the start.",
         (),
+        (),
     ),
     (
         "CKPT003",
@@ -31,6 +33,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str, tuple[str, ...]], ...] = (
         "kube_gaplint_rules.ckpt.interval_long",
         "core",
         "Checkpoints are so far apart that one failure throws away more than it should.",
+        (),
         (),
     ),
     (
@@ -42,6 +45,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str, tuple[str, ...]], ...] = (
         "core",
         "Checkpoints follow so closely that the run spends its time saving.",
         (),
+        (),
     ),
     (
         "CKPT005",
@@ -51,6 +55,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str, tuple[str, ...]], ...] = (
         "kube_gaplint_rules.ckpt.no_resume",
         "core",
         "Checkpoints are written, and a restart does not read them.",
+        (),
         (),
     ),
     (
@@ -62,6 +67,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str, tuple[str, ...]], ...] = (
         "core",
         "Only one checkpoint is kept: a failure while it is being replaced leaves none.",
         ("sets_retention",),
+        (),
     ),
     (
         "CKPT007",
@@ -71,6 +77,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str, tuple[str, ...]], ...] = (
         "kube_gaplint_rules.ckpt.no_checkpoint_retention",
         "core",
         "Every checkpoint is kept on a volume of fixed size, which fills up in the middle of the run.",
+        (),
         (),
     ),
     (
@@ -82,6 +89,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str, tuple[str, ...]], ...] = (
         "core",
         "A volume that one node can mount is given to pods on several nodes.",
         ("knows_access_modes",),
+        (),
     ),
     (
         "CKPT009",
@@ -92,6 +100,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str, tuple[str, ...]], ...] = (
         "later",
         "Checkpoints are written straight to a bucket that is mounted as a folder.",
         ("mounts_by_driver",),
+        (),
     ),
     (
         "DATA001",
@@ -102,6 +111,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str, tuple[str, ...]], ...] = (
         "core",
         "The start script deletes the checkpoints, or a folder that all pods share.",
         ("runs_other_commands",),
+        (),
     ),
     (
         "DATA002",
@@ -111,6 +121,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str, tuple[str, ...]], ...] = (
         "kube_gaplint_rules.data.shared_dataset_without_local_tier",
         "core",
         "Many nodes read the data set straight from one file server or bucket.",
+        (),
         (),
     ),
     (
@@ -122,6 +133,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str, tuple[str, ...]], ...] = (
         "core",
         "Every pod fetches its model or data set from the Hub when it starts.",
         (),
+        (),
     ),
     (
         "DATA004",
@@ -131,6 +143,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str, tuple[str, ...]], ...] = (
         "kube_gaplint_rules.data.fuse_without_cache",
         "later",
         "Training data is read from a bucket that is mounted as a folder, without a cache.",
+        (),
         (),
     ),
     (
@@ -142,6 +155,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str, tuple[str, ...]], ...] = (
         "later",
         "The start script copies data from a bucket while the job already holds its GPUs.",
         ("runs_other_commands",),
+        (),
     ),
     (
         "DATA006",
@@ -152,6 +166,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str, tuple[str, ...]], ...] = (
         "later",
         "Many nodes use an NFS volume over a single connection each.",
         ("knows_mount_options",),
+        (),
     ),
     (
         "EVICT001",
@@ -162,6 +177,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str, tuple[str, ...]], ...] = (
         "core",
         "Karpenter may take the nodes of a running job.",
         ("meets_karpenter",),
+        (),
     ),
     (
         "EVICT002",
@@ -172,6 +188,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str, tuple[str, ...]], ...] = (
         "core",
         "The cluster autoscaler may drain the nodes of a running job.",
         ("meets_cluster_autoscaler",),
+        (),
     ),
     (
         "EVICT003",
@@ -182,6 +199,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str, tuple[str, ...]], ...] = (
         "core",
         "A job on spot nodes does not survive that they are taken away.",
         ("chooses_nodes",),
+        (),
     ),
     (
         "EVICT004",
@@ -192,6 +210,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str, tuple[str, ...]], ...] = (
         "core",
         "The annotation that keeps autoscalers off the pods stands where no autoscaler looks, or is not understood.",
         ("is_annotated",),
+        (),
     ),
     (
         "EVICT005",
@@ -202,6 +221,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str, tuple[str, ...]], ...] = (
         "core",
         "Roles of one gang have different priorities, so that part of it can be preempted.",
         ("has_several_roles", "has_priority"),
+        (),
     ),
     (
         "EVICT006",
@@ -212,6 +232,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str, tuple[str, ...]], ...] = (
         "later",
         "The grace period is longer than the notice with which spot nodes are taken away.",
         ("chooses_nodes",),
+        (),
     ),
     (
         "EVICT007",
@@ -222,6 +243,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str, tuple[str, ...]], ...] = (
         "later",
         "A job that gives way to others has no retry or no checkpoint.",
         ("has_priority",),
+        (),
     ),
     (
         "EVICT008",
@@ -232,6 +254,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str, tuple[str, ...]], ...] = (
         "later",
         "A PodDisruptionBudget is all that keeps a training gang in place, and it only delays.",
         ("has_disruption_budget",),
+        (),
     ),
     (
         "EVICT009",
@@ -242,6 +265,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str, tuple[str, ...]], ...] = (
         "later",
         "The pods ask for nodes whose taint they do not tolerate, and stay Pending.",
         ("chooses_nodes",),
+        (),
     ),
     (
         "EVICT010",
@@ -252,6 +276,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str, tuple[str, ...]], ...] = (
         "core",
         "The pods tolerate every taint, also those that say that their node is dead or unhealthy.",
         ("has_tolerations",),
+        (),
     ),
     (
         "GPU001",
@@ -261,6 +286,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str, tuple[str, ...]], ...] = (
         "kube_gaplint_rules.gpu.small_dev_shm",
         "core",
         "Several GPUs share a container whose /dev/shm is the runtime's 64 MiB.",
+        (),
         (),
     ),
     (
@@ -272,6 +298,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str, tuple[str, ...]], ...] = (
         "core",
         "The volume at /dev/shm is on disk, has no bound, or is as large as the container's memory.",
         (),
+        (),
     ),
     (
         "GPU003",
@@ -282,6 +309,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str, tuple[str, ...]], ...] = (
         "core",
         "The number of processes, nodes or parallel groups does not fit the pods and GPUs that the object asks for.",
         (),
+        (),
     ),
     (
         "GPU004",
@@ -291,7 +319,8 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str, tuple[str, ...]], ...] = (
         "kube_gaplint_rules.gpu.visible_devices_override",
         "core",
         "The container asks the runtime for GPUs past the scheduler, and sees those of other jobs.",
-        ("overrides_devices",),
+        (),
+        ("NVIDIA_VISIBLE_DEVICES",),
     ),
     (
         "GPU005",
@@ -301,6 +330,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str, tuple[str, ...]], ...] = (
         "kube_gaplint_rules.gpu.no_memory_request",
         "core",
         "A training container on a shared node asks for GPUs and for no memory.",
+        (),
         (),
     ),
     (
@@ -312,6 +342,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str, tuple[str, ...]], ...] = (
         "core",
         "The job fills the node's disk, which it did not ask for.",
         (),
+        (),
     ),
     (
         "GPU007",
@@ -321,6 +352,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str, tuple[str, ...]], ...] = (
         "kube_gaplint_rules.gpu.cpu_starved",
         "core",
         "The training container has too few CPUs for its GPUs and data workers, or asks for none.",
+        (),
         (),
     ),
     (
@@ -332,6 +364,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str, tuple[str, ...]], ...] = (
         "core",
         "The disk limit of a sidecar bounds the whole pod, training container included.",
         ("has_helpers",),
+        (),
     ),
     (
         "GPU009",
@@ -342,6 +375,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str, tuple[str, ...]], ...] = (
         "later",
         "The job means to train on GPUs and asks the scheduler for none.",
         ("has_no_device",),
+        (),
     ),
     (
         "GPU010",
@@ -351,6 +385,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str, tuple[str, ...]], ...] = (
         "kube_gaplint_rules.gpu.memory_headroom",
         "later",
         "The memory limit leaves too little beside /dev/shm for the processes of the container.",
+        (),
         (),
     ),
     (
@@ -362,6 +397,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str, tuple[str, ...]], ...] = (
         "core",
         "The image's name stands for another image tomorrow, so that a restart may run other code than before.",
         (),
+        (),
     ),
     (
         "IMG002",
@@ -372,6 +408,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str, tuple[str, ...]], ...] = (
         "core",
         "The job installs software when it starts, so that every restart needs the network and may get other versions.",
         ("runs_other_commands",),
+        (),
     ),
     (
         "IMG003",
@@ -381,6 +418,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str, tuple[str, ...]], ...] = (
         "kube_gaplint_rules.img.pull_always",
         "core",
         "A pinned image is asked for at every start, so that a restart needs the registry.",
+        ("pulls_always",),
         (),
     ),
     (
@@ -392,6 +430,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str, tuple[str, ...]], ...] = (
         "core",
         "Ranks of one collective run different images.",
         ("has_several_roles",),
+        (),
     ),
     (
         "IMG005",
@@ -401,6 +440,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str, tuple[str, ...]], ...] = (
         "kube_gaplint_rules.img.anonymous_registry_pull",
         "later",
         "Many pods pull an image from Docker Hub without an account.",
+        (),
         (),
     ),
     (
@@ -412,6 +452,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str, tuple[str, ...]], ...] = (
         "core",
         "NCCL's asynchronous error handling is off: when one rank dies, the others wait for it for ever.",
         (),
+        (),
     ),
     (
         "NCCL002",
@@ -421,6 +462,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str, tuple[str, ...]], ...] = (
         "kube_gaplint_rules.nccl.blocking_wait",
         "core",
         "Blocking wait is on: torch gives up its own means against hangs, and every collective stops the host.",
+        (),
         (),
     ),
     (
@@ -432,6 +474,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str, tuple[str, ...]], ...] = (
         "later",
         "A multi-node job leaves the collective timeout at its default, so nobody chose how long a hang may last.",
         (),
+        (),
     ),
     (
         "NCCL004",
@@ -442,6 +485,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str, tuple[str, ...]], ...] = (
         "core",
         "The collective timeout is hours long or switched off, or so short that a flapping link ends the run.",
         ("sets_timeout",),
+        (),
     ),
     (
         "NCCL005",
@@ -451,6 +495,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str, tuple[str, ...]], ...] = (
         "kube_gaplint_rules.nccl.ib_timeout",
         "core",
         "The InfiniBand/RoCE timeout is at NCCL's default or below: a link that is away for seconds ends the run.",
+        (),
         (),
     ),
     (
@@ -462,6 +507,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str, tuple[str, ...]], ...] = (
         "core",
         "torch's flight recorder is off or writes where its dump is lost: after a hang nothing tells who was missing.",
         (),
+        (),
     ),
     (
         "NCCL007",
@@ -471,6 +517,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str, tuple[str, ...]], ...] = (
         "kube_gaplint_rules.nccl.unknown_variable",
         "core",
         "A variable that looks like NCCL's or torch's is read by no release: it is misspelt, or made up.",
+        (),
         (),
     ),
     (
@@ -482,6 +529,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str, tuple[str, ...]], ...] = (
         "core",
         "A variable has a value that its reader takes for something else, up to the opposite of what is written.",
         (),
+        (),
     ),
     (
         "NCCL009",
@@ -492,6 +540,13 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str, tuple[str, ...]], ...] = (
         "later",
         "A variable of torch stands under its old name, which torch 2.2 and later read with a warning or not at all.",
         (),
+        (
+            "NCCL_ASYNC_ERROR_HANDLING",
+            "NCCL_BLOCKING_WAIT",
+            "NCCL_DESYNC_DEBUG",
+            "NCCL_ENABLE_TIMING",
+            "NCCL_USE_TENSOR_REGISTER_ALLOCATOR_HOOK",
+        ),
     ),
     (
         "NCCL010",
@@ -502,6 +557,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str, tuple[str, ...]], ...] = (
         "core",
         "A fast transport is switched off on machines that have it: the job pays for hardware that it does not use.",
         (),
+        ("NCCL_IB_DISABLE", "NCCL_P2P_DISABLE", "NCCL_SHM_DISABLE"),
     ),
     (
         "NCCL011",
@@ -512,6 +568,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str, tuple[str, ...]], ...] = (
         "core",
         "Nobody watches torch's watchdog thread any more, or its heartbeat is set to a time that cannot work.",
         (),
+        ("TORCH_NCCL_ENABLE_MONITORING", "TORCH_NCCL_HEARTBEAT_TIMEOUT_SEC"),
     ),
     (
         "NCCL012",
@@ -521,6 +578,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str, tuple[str, ...]], ...] = (
         "kube_gaplint_rules.nccl.no_progress_watchdog",
         "later",
         "Nothing visible notices when a multi-node run stops making progress: a hang lasts until a person looks.",
+        (),
         (),
     ),
     (
@@ -532,6 +590,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str, tuple[str, ...]], ...] = (
         "core",
         "Debugging output of every collective is left on in a multi-node run: it slows the run and buries the error.",
         (),
+        ("NCCL_DEBUG", "TORCH_DISTRIBUTED_DEBUG"),
     ),
     (
         "NET001",
@@ -542,6 +601,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str, tuple[str, ...]], ...] = (
         "core",
         "An exclusion list of network interfaces lets NCCL choose the loopback interface.",
         (),
+        ("NCCL_SOCKET_IFNAME",),
     ),
     (
         "NET002",
@@ -552,6 +612,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str, tuple[str, ...]], ...] = (
         "core",
         "NCCL or Gloo is told to use a network card of the host, which the pod does not have.",
         (),
+        ("NCCL_SOCKET_IFNAME", "GLOO_SOCKET_IFNAME"),
     ),
     (
         "NET003",
@@ -562,6 +623,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str, tuple[str, ...]], ...] = (
         "core",
         "IPC_LOCK is added to a container that does not run as root, where it has no effect.",
         ("adds_capabilities",),
+        (),
     ),
     (
         "NET004",
@@ -571,6 +633,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str, tuple[str, ...]], ...] = (
         "kube_gaplint_rules.net.rendezvous_address",
         "core",
         "The processes are to meet at an address that no pod of the job has, or not for long.",
+        (),
         (),
     ),
     (
@@ -582,6 +645,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str, tuple[str, ...]], ...] = (
         "core",
         "The Service of the rendezvous hides pods until they are ready, and they get ready only after it.",
         (),
+        (),
     ),
     (
         "NET006",
@@ -592,6 +656,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str, tuple[str, ...]], ...] = (
         "core",
         "Istio puts its proxy into the training pods, because nothing tells it not to.",
         ("is_in_mesh",),
+        (),
     ),
     (
         "NET007",
@@ -602,6 +667,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str, tuple[str, ...]], ...] = (
         "core",
         "Pods on the host's network ask the node's resolver for names that only the cluster knows.",
         ("is_on_host_network",),
+        (),
     ),
     (
         "NET008",
@@ -611,6 +677,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str, tuple[str, ...]], ...] = (
         "kube_gaplint_rules.net.rdma_without_ipc_lock",
         "later",
         "A container gets RDMA devices, but may not lock the memory that they need.",
+        ("takes_rdma_devices",),
         (),
     ),
     (
@@ -622,6 +689,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str, tuple[str, ...]], ...] = (
         "later",
         "Pods on the host's network use a fixed port, and two of them may land on one node.",
         ("is_on_host_network",),
+        (),
     ),
     (
         "NET010",
@@ -632,6 +700,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str, tuple[str, ...]], ...] = (
         "later",
         "A helper beside the trainer never ends, so that the job never does.",
         ("has_several_containers",),
+        (),
     ),
     (
         "NODE001",
@@ -641,6 +710,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str, tuple[str, ...]], ...] = (
         "kube_gaplint_rules.node.node_auto_upgrade",
         "core",
         "Something upgrades, reboots or replaces GPU nodes by itself, at an hour that it chooses.",
+        (),
         (),
     ),
     (
@@ -652,6 +722,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str, tuple[str, ...]], ...] = (
         "core",
         "GPU nodes take whatever machine image is newest, so an image release replaces or changes nodes under a run.",
         (),
+        (),
     ),
     (
         "NODE003",
@@ -661,6 +732,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str, tuple[str, ...]], ...] = (
         "kube_gaplint_rules.node.unattended_os_upgrades",
         "core",
         "The operating system of GPU nodes upgrades itself while jobs run on it.",
+        (),
         (),
     ),
     (
@@ -672,6 +744,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str, tuple[str, ...]], ...] = (
         "core",
         "The autoscaler takes GPU nodes away that look underused or costly, and evicts the training pods on them.",
         (),
+        (),
     ),
     (
         "NODE005",
@@ -681,6 +754,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str, tuple[str, ...]], ...] = (
         "kube_gaplint_rules.node.nodepool_expires",
         "core",
         "GPU nodes have an age limit, and a node that reaches it is drained with the training on it.",
+        (),
         (),
     ),
     (
@@ -692,6 +766,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str, tuple[str, ...]], ...] = (
         "core",
         "An operator upgrades the kernel driver of GPU nodes by itself and deletes the pods that are in its way.",
         (),
+        (),
     ),
     (
         "NODE007",
@@ -701,6 +776,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str, tuple[str, ...]], ...] = (
         "kube_gaplint_rules.node.daemonset_rolls_all_nodes",
         "core",
         "A change of the network, driver or device plugin DaemonSet reaches most GPU nodes at once.",
+        (),
         (),
     ),
     (
@@ -712,6 +788,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str, tuple[str, ...]], ...] = (
         "core",
         "A pod reloads systemd or restarts the container runtime of GPU nodes, and running containers lose their GPUs.",
         (),
+        (),
     ),
     (
         "NODE009",
@@ -721,6 +798,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str, tuple[str, ...]], ...] = (
         "kube_gaplint_rules.node.webhook_fails_closed",
         "core",
         "When the webhook's backend is down, no training pod can be created, so no run comes back.",
+        (),
         (),
     ),
     (
@@ -732,6 +810,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str, tuple[str, ...]], ...] = (
         "core",
         "Nothing starts the job again: one failed pod ends the whole run until a person notices.",
         (),
+        (),
     ),
     (
         "RETRY002",
@@ -741,6 +820,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str, tuple[str, ...]], ...] = (
         "kube_gaplint_rules.retry.disruption_spends_retries",
         "core",
         "Drains, preemptions and lost nodes spend the retries that are meant for faults of the job itself.",
+        (),
         (),
     ),
     (
@@ -752,6 +832,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str, tuple[str, ...]], ...] = (
         "core",
         "Pods of a fixed-size gang restart one by one, and a lone rank that comes back cannot join the others.",
         (),
+        (),
     ),
     (
         "RETRY004",
@@ -762,6 +843,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str, tuple[str, ...]], ...] = (
         "core",
         "The script ends with 0 though training failed: the failure counts as success, and nothing is retried.",
         ("loses_status",),
+        (),
     ),
     (
         "RETRY005",
@@ -771,7 +853,8 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str, tuple[str, ...]], ...] = (
         "kube_gaplint_rules.retry.survivors_hold_gpus",
         "core",
         "When the job has failed or ended, its other pods keep running and hold their GPUs.",
-        ("is_kubeflow",),
+        ("keeps_pods",),
+        (),
     ),
     (
         "RETRY006",
@@ -781,6 +864,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str, tuple[str, ...]], ...] = (
         "kube_gaplint_rules.retry.unbounded_retries",
         "core",
         "Retries have no bound, so that a job which always fails restarts for ever and holds its GPUs.",
+        (),
         (),
     ),
     (
@@ -792,6 +876,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str, tuple[str, ...]], ...] = (
         "core",
         "Child Jobs of a JobSet retry single pods before the set restarts, while the other pods wait for them.",
         ("restarted_as_a_set",),
+        (),
     ),
     (
         "RETRY008",
@@ -802,6 +887,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str, tuple[str, ...]], ...] = (
         "core",
         "The API server rejects a Job that has a podFailurePolicy and a restartPolicy other than Never.",
         ("has_failure_policy",),
+        (),
     ),
     (
         "RETRY009",
@@ -811,6 +897,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str, tuple[str, ...]], ...] = (
         "kube_gaplint_rules.retry.retries_every_exit_code",
         "core",
         "All retries are open to every failure: an error of the program is tried as often as the loss of a node.",
+        (),
         (),
     ),
     (
@@ -822,6 +909,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str, tuple[str, ...]], ...] = (
         "core",
         "The job starts again by itself, and nothing keeps it from the node on which it has just failed.",
         (),
+        (),
     ),
     (
         "RETRY011",
@@ -832,6 +920,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str, tuple[str, ...]], ...] = (
         "later",
         "The Job makes a new pod for an index while the old one is still ending: two pods hold the same rank.",
         ("is_job",),
+        (),
     ),
     (
         "RETRY012",
@@ -842,6 +931,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str, tuple[str, ...]], ...] = (
         "later",
         "The launcher of an MPIJob has a restart policy that its operator does not act on.",
         ("is_mpi_job",),
+        (),
     ),
     (
         "RETRY013",
@@ -852,6 +942,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str, tuple[str, ...]], ...] = (
         "later",
         "The store of the c10d rendezvous lives in a pod on a spot node: when that pod goes, elasticity goes with it.",
         ("has_agent", "pods_choose_nodes"),
+        (),
     ),
     (
         "RETRY014",
@@ -862,6 +953,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str, tuple[str, ...]], ...] = (
         "later",
         "In torch 2.4 and 2.5 restarts of torchrun find the keys of earlier attempts in a shared store, and fail.",
         ("has_agent",),
+        (),
     ),
     (
         "RETRY015",
@@ -872,6 +964,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str, tuple[str, ...]], ...] = (
         "later",
         "A deadline ends a healthy run, or a short time to live deletes the logs of a failed one.",
         (),
+        (),
     ),
     (
         "RETRY016",
@@ -881,6 +974,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str, tuple[str, ...]], ...] = (
         "kube_gaplint_rules.retry.retry_budget_below_expected_failures",
         "core",
         "The restart budget is smaller than the number of failures to expect over the planned run.",
+        ("knows_run_days",),
         (),
     ),
     (
@@ -892,6 +986,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str, tuple[str, ...]], ...] = (
         "core",
         "A setting for failures stands where the API server drops it, or is misspelt: it looks set and does nothing.",
         (),
+        (),
     ),
     (
         "RETRY018",
@@ -902,6 +997,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str, tuple[str, ...]], ...] = (
         "core",
         "torchrun is to restart its workers, but the rendezvous does not let the other nodes take part.",
         ("has_agent",),
+        (),
     ),
     (
         "RETRY019",
@@ -912,6 +1008,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str, tuple[str, ...]], ...] = (
         "core",
         "restartPolicy ExitCode waits for exit codes that the program never gives, or that the operator never reads.",
         ("restarted_by_training_operator",),
+        (),
     ),
     (
         "SCHED001",
@@ -921,6 +1018,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str, tuple[str, ...]], ...] = (
         "kube_gaplint_rules.sched.no_gang_scheduling",
         "core",
         "Nothing starts the pods of a training job all together or not at all.",
+        (),
         (),
     ),
     (
@@ -932,6 +1030,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str, tuple[str, ...]], ...] = (
         "core",
         "The gang starts with fewer pods than the training needs.",
         (),
+        (),
     ),
     (
         "SCHED003",
@@ -942,6 +1041,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str, tuple[str, ...]], ...] = (
         "core",
         "An MPIJob's launcher waits for the workers, and the workers' gang waits for the launcher.",
         ("is_mpi_job",),
+        (),
     ),
     (
         "SCHED004",
@@ -952,6 +1052,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str, tuple[str, ...]], ...] = (
         "later",
         "A container holds GPUs and only sleeps.",
         ("runs_other_commands",),
+        (),
     ),
     (
         "SLURM001",
@@ -961,6 +1062,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str, tuple[str, ...]], ...] = (
         "kube_gaplint_rules.slurm.srun_survives_dead_rank",
         "core",
         "srun keeps the step alive when a rank dies, so a crash of one task holds all nodes.",
+        (),
         (),
     ),
     (
@@ -972,6 +1074,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str, tuple[str, ...]], ...] = (
         "core",
         "Nothing starts the job again after a crash, so the nodes are lost until a person looks.",
         (),
+        (),
     ),
     (
         "SLURM003",
@@ -981,6 +1084,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str, tuple[str, ...]], ...] = (
         "kube_gaplint_rules.slurm.time_limit_without_signal",
         "core",
         "The time limit kills a job of many GPUs without warning, and all work since the last save is lost.",
+        (),
         (),
     ),
     (
@@ -992,6 +1096,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str, tuple[str, ...]], ...] = (
         "later",
         "A change of the node set replaces slurmd pods under the jobs that run in them.",
         (),
+        (),
     ),
     (
         "SLURM005",
@@ -1001,6 +1106,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str, tuple[str, ...]], ...] = (
         "kube_gaplint_rules.slurm.slurm_conf_resilience",
         "core",
         "The cluster's slurm.conf keeps bad nodes in service, or leaves jobs hanging on them.",
+        (),
         (),
     ),
     (
@@ -1012,6 +1118,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str, tuple[str, ...]], ...] = (
         "core",
         "The script asks Slurm to keep a step alive that has lost a rank or a node.",
         (),
+        (),
     ),
     (
         "SLURM007",
@@ -1021,6 +1128,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str, tuple[str, ...]], ...] = (
         "kube_gaplint_rules.slurm.log_truncated_on_requeue",
         "core",
         "A requeued job overwrites its log, and with it the evidence of the failure.",
+        (),
         (),
     ),
     (
@@ -1032,6 +1140,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str, tuple[str, ...]], ...] = (
         "core",
         "An #SBATCH line has no effect, so the job runs without what it asks for.",
         (),
+        (),
     ),
     (
         "SLURM009",
@@ -1041,6 +1150,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str, tuple[str, ...]], ...] = (
         "kube_gaplint_rules.slurm.log_without_node_name",
         "later",
         "The log does not tell which host wrote a line, so a bad node cannot be found and excluded.",
+        (),
         (),
     ),
     (
@@ -1052,6 +1162,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str, tuple[str, ...]], ...] = (
         "core",
         "A shell stays in front of the training, so that SIGTERM never reaches it.",
         ("has_shell_in_front",),
+        (),
     ),
     (
         "STOP002",
@@ -1061,6 +1172,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str, tuple[str, ...]], ...] = (
         "kube_gaplint_rules.stop.grace_period_short",
         "core",
         "The pods are killed before a save on SIGTERM can end.",
+        (),
         (),
     ),
     (
@@ -1072,6 +1184,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str, tuple[str, ...]], ...] = (
         "core",
         "torchrun kills its workers long before the pod's grace period is over.",
         ("asks_for_grace",),
+        (),
     ),
     (
         "STOP004",
@@ -1082,6 +1195,7 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str, tuple[str, ...]], ...] = (
         "core",
         "The preStop hook uses up the whole grace period, so that the program gets SIGKILL without warning.",
         ("has_stop_hook",),
+        (),
     ),
     (
         "STOP005",
@@ -1092,5 +1206,6 @@ ROWS: tuple[tuple[str, str, str, str, str, str, str, tuple[str, ...]], ...] = (
         "core",
         "A liveness probe restarts a rank that is only busy.",
         ("has_liveness_probe",),
+        (),
     ),
 )

@@ -7,10 +7,12 @@ model holds already, no file and no further module.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import chain
 
+from kube_gaplint.facts.fabric import is_infiniband
 from kube_gaplint.model.pod import affinity, hook, probe, security, tolerations
-from kube_gaplint.model.setting import Absent, Set
+from kube_gaplint.model.setting import Absent, Set, Unknown
 from kube_gaplint.model.training import TrainingProcess
 from kube_gaplint.model.workload import Container, Volume, Workload
 
@@ -35,10 +37,6 @@ def is_job(workload: Workload) -> bool:
     return workload.subject.api_version == "batch/v1"
 
 
-def is_kubeflow(workload: Workload) -> bool:
-    return workload.subject.api_version.startswith("kubeflow.org/")
-
-
 def is_annotated(workload: Workload) -> bool:
     """The object or its pods have annotations."""
     return bool(workload.annotations) or any(role.pod.annotations for role in workload.roles)
@@ -58,6 +56,17 @@ def restarted_by_training_operator(workload: Workload) -> bool:
 def has_failure_policy(workload: Workload) -> bool:
     """A role has a podFailurePolicy."""
     return any("pod_failure_policy" in role.exposed for role in workload.roles)
+
+
+def keeps_pods(workload: Workload) -> bool:
+    """The training operator leaves the pods of a job that is over."""
+    policy = workload.fields.get("spec.runPolicy.cleanPodPolicy")
+    return isinstance(policy, Set) and policy.value == "None"
+
+
+def knows_run_days(workload: Workload) -> bool:
+    """How long it is to run is known."""
+    return isinstance(workload.run_days, Set)
 
 
 # Of its pods
@@ -96,7 +105,13 @@ def chooses_nodes(workload: Workload) -> bool:
 
 def is_on_host_network(workload: Workload) -> bool:
     """Pods share their node's network, or may."""
-    return any(not isinstance(role.pod.fields.get("hostNetwork"), Absent | None) for role in workload.roles)
+    fields = (role.pod.fields.get("hostNetwork") for role in workload.roles)
+    return any(isinstance(found, Unknown) or (isinstance(found, Set) and found.value == "true") for found in fields)
+
+
+def pulls_always(workload: Workload) -> bool:
+    policies = (container.fields.get("imagePullPolicy") for container in _containers(workload))
+    return any(isinstance(policy, Set) and policy.value == "Always" for policy in policies)
 
 
 def has_stop_hook(workload: Workload) -> bool:
@@ -111,8 +126,11 @@ def adds_capabilities(workload: Workload) -> bool:
     return any(security(container).added for container in _containers(workload))
 
 
-def overrides_devices(workload: Workload) -> bool:
-    return any("NVIDIA_VISIBLE_DEVICES" in container.environment.variables for container in _containers(workload))
+def takes_rdma_devices(workload: Workload) -> bool:
+    """A container asks for InfiniBand or RoCE devices."""
+    return any(
+        is_infiniband(name) for container in _containers(workload) for name in (*container.limits, *container.requests)
+    )
 
 
 def runs_other_commands(workload: Workload) -> bool:
@@ -204,3 +222,17 @@ def sets_retention(process: TrainingProcess) -> bool:
 def mounts_by_driver(process: TrainingProcess) -> bool:
     """A CSI driver mounts a volume of its pod."""
     return any(volume.kind == "csi" for volume in process.role.pod.volumes)
+
+
+# Of environment variables
+
+
+def gives(view: Workload | TrainingProcess, names: Sequence[str]) -> bool:
+    """Whether one of some variables is given to a process, or anywhere in a workload, be its value known or not."""
+    if isinstance(view, TrainingProcess):
+        return any(name in view.environment.variables for name in names)
+    given = chain(
+        chain.from_iterable(container.environments() for container in _containers(view)),
+        (process.environment.variables for process in view.processes),
+    )
+    return any(name in variables for variables in given for name in names)

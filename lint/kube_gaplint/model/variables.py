@@ -7,7 +7,6 @@ They stand in a container's `env`, in a ConfigMap that it takes them from, in an
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from itertools import chain
 
 from msgspec import Struct
 
@@ -51,7 +50,7 @@ def given_variables(workload: Workload) -> Iterator[GivenVariable]:
         releases = _releases(workload, container)
         own = container.environment
         before: Mapping[str, Setting[str]] = {}
-        for variables in _environments(container):
+        for variables in container.environments():
             for name in differing(before, variables):
                 origin = _written(variables[name])
                 if origin is None or origin.place == own.home.place or (name, origin.place) in seen:
@@ -95,20 +94,6 @@ def names_in_use(workload: Workload) -> frozenset[str]:
         for script in container.scripts:
             found |= script.reads
     return frozenset(found)
-
-
-def _environments(container: Container) -> Iterator[Mapping[str, Setting[str]]]:
-    """The container's own variables, then those of each command and those at the end of each script; each once."""
-    every = chain(
-        [container.environment.variables],
-        (command.environment.variables for command in container.commands),
-        (script.exports for script in container.scripts),
-    )
-    seen: set[int] = set()
-    for variables in every:
-        if id(variables) not in seen:
-            seen.add(id(variables))
-            yield variables
 
 
 def _written(value: Setting[str]) -> Origin | None:

@@ -7,6 +7,7 @@ merged, operators' own injections are added. `origin.via` tells where a value co
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import chain
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from msgspec import Struct, field
@@ -128,6 +129,19 @@ class Container(Struct, eq=False):
     """Further scalar fields by path, as the rules ask for them: `imagePullPolicy`, `securityContext.privileged` …"""
     exposed: Mapping[str, object] = field(default_factory=dict)
     """Structured parts (probes, lifecycle, capabilities) as typed values; see `model.pod`."""
+
+    def environments(self) -> Iterator[Mapping[str, Setting[str]]]:
+        """Its own variables, then those of each command and those at the end of each script; each once."""
+        every = chain(
+            [self.environment.variables],
+            (command.environment.variables for command in self.commands),
+            (script.exports for script in self.scripts),
+        )
+        seen: set[int] = set()
+        for variables in every:
+            if id(variables) not in seen:
+                seen.add(id(variables))
+                yield variables
 
     @property
     def files(self) -> Files:

@@ -3,7 +3,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kube_gaplint.findings import Fix, Gap, RemoveEntry, Severity
-from kube_gaplint.model.needs import overrides_devices
 from kube_gaplint.model.pod import device_claims
 from kube_gaplint.model.setting import Set
 from kube_gaplint.model.workload import Workload
@@ -17,7 +16,7 @@ OFF = frozenset({"none", "void", ""})
     code="GPU004",
     name="visible-devices-override",
     view=Workload,
-    needs=(overrides_devices,),
+    variables=(NAME,),
     severity=Severity.ERROR,
     evidence=("gpu-visible-all",),
 )

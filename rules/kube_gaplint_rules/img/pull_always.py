@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 from kube_gaplint.facts.images import is_moving_tag, parse_reference
 from kube_gaplint.findings import Fix, Gap, Related, ReplaceValue, Severity
+from kube_gaplint.model.needs import pulls_always
 from kube_gaplint.model.setting import Set
 from kube_gaplint.model.workload import Workload
 from kube_gaplint.rule import Context, rule
@@ -14,6 +15,7 @@ from kube_gaplint.rule import Context, rule
     code="IMG003",
     name="pull-always",
     view=Workload,
+    needs=(pulls_always,),
     severity=Severity.INFO,
     evidence=("github-pullalways",),
 )

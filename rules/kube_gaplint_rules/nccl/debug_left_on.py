@@ -15,6 +15,7 @@ DEBUG, SUBSYSTEMS, TORCH_DEBUG = "NCCL_DEBUG", "NCCL_DEBUG_SUBSYS", "TORCH_DISTR
     code="NCCL013",
     name="debug-left-on",
     view=TrainingProcess,
+    variables=(DEBUG, TORCH_DEBUG),
     severity=Severity.INFO,
     evidence=("IL-0125",),
     evidence_kind="facts",

@@ -20,6 +20,7 @@ WITHIN_A_NODE = {
     code="NCCL010",
     name="fast-transport-disabled",
     view=TrainingProcess,
+    variables=(BETWEEN_NODES, *WITHIN_A_NODE),
     severity=Severity.WARNING,
     evidence=("nccl-ib-disable-roce", "memlock-nonroot"),
     sources=("nccl-env",),

@@ -23,6 +23,7 @@ OLD_NAMES = (
     code="NCCL009",
     name="renamed-variable",
     view=TrainingProcess,
+    variables=OLD_NAMES,
     severity=Severity.INFO,
     tier="later",
     evidence=("renamed-nccl-variable", "pytorch-97191"),

@@ -22,6 +22,7 @@ COMMON_HEARTBEAT = 480
     code="NCCL011",
     name="watchdog-monitor",
     view=TrainingProcess,
+    variables=(MONITORING, HEARTBEAT),
     severity=Severity.ERROR,
     evidence=("pytorch-97191",),
     evidence_kind="facts",

@@ -18,6 +18,7 @@ _LIBRARIES = {"NCCL_SOCKET_IFNAME": "NCCL", "GLOO_SOCKET_IFNAME": "Gloo"}
     code="NET002",
     name="host-interface-name",
     view=Workload,
+    variables=tuple(_LIBRARIES),
     severity=Severity.WARNING,
     evidence=("IL-0116", "ifname-mistakes"),
     sources=("nccl-env", "gloo-ifname"),

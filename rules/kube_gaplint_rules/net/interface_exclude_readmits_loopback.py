@@ -18,6 +18,7 @@ _NAME = "NCCL_SOCKET_IFNAME"
     code="NET001",
     name="interface-exclude-readmits-loopback",
     view=Workload,
+    variables=(_NAME,),
     severity=Severity.WARNING,
     evidence=("ifname-mistakes",),
     sources=("nccl-env", "horovod-ifname"),

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from kube_gaplint.facts.fabric import is_infiniband
 from kube_gaplint.findings import Change, Fix, Gap, SetKey, Severity
+from kube_gaplint.model.needs import takes_rdma_devices
 from kube_gaplint.model.pod import Security, security
 from kube_gaplint.model.setting import Set
 from kube_gaplint.model.workload import Container, Workload
@@ -16,6 +17,7 @@ _LOCK = "IPC_LOCK"
     code="NET008",
     name="rdma-without-ipc-lock",
     view=Workload,
+    needs=(takes_rdma_devices,),
     severity=Severity.WARNING,
     evidence=("memlock-nonroot",),
     tier="later",

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from kube_gaplint import lazy_re
 from kube_gaplint.findings import Change, Fix, Gap, Related, ReplaceValue, Severity
 from kube_gaplint.model.budget import failure_layers, failures_over_the_run
+from kube_gaplint.model.needs import knows_run_days
 from kube_gaplint.model.retry import disruptions_are_ignored
 from kube_gaplint.model.scale import duration, node_count
 from kube_gaplint.model.setting import Origin, Set
@@ -22,6 +23,7 @@ _ARRAY = lazy_re.compile(r"(.*?)(\d+)-\d+%1")
     code="RETRY016",
     name="retry-budget-below-expected-failures",
     view=Workload,
+    needs=(knows_run_days,),
     severity=Severity.WARNING,
     evidence=("meta-llama3-405b", "meta-rsc-reliability", "opt-175b"),
     evidence_kind="facts",

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from kube_gaplint import lazy_re
 from kube_gaplint.findings import Fix, Gap, SetKey, Severity
 from kube_gaplint.model.budget import OUTER_OWNERS, several_pods
-from kube_gaplint.model.needs import is_kubeflow
+from kube_gaplint.model.needs import keeps_pods
 from kube_gaplint.model.retry import restart_policies
 from kube_gaplint.model.scale import idle_cost, noun, size
 from kube_gaplint.model.setting import Origin, Set
@@ -21,7 +21,7 @@ _DEBUG = lazy_re.compile(r"(?:^|[-_./])debug(?:$|[-_./])", re.IGNORECASE)
     code="RETRY005",
     name="survivors-hold-gpus",
     view=Workload,
-    needs=(is_kubeflow,),
+    needs=(keeps_pods,),
     severity=Severity.WARNING,
     evidence=("kubeflow-1579", "mpi-launcher-policy"),
 )
