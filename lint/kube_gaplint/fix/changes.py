@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Callable
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from kube_gaplint import lazy_re
 from kube_gaplint.facts.order import BULK
@@ -57,7 +58,30 @@ def drafts_of(finding: Finding, desk: Desk) -> list[Draft]:
         for origin in _origins(change):
             _refuse_shared(finding, origin, desk)
         drafts += _draft(change, finding, desk)
+    return _in_place_of_what_goes(drafts)
+
+
+def _in_place_of_what_goes(drafts: list[Draft]) -> list[Draft]:
+    """The drafts, with a line that goes behind an entry which the same finding removes in the place of that entry."""
+    for one in range(len(drafts)):
+        for other in range(len(drafts)):
+            if one != other and drafts[one].file is drafts[other].file:
+                drafts[one], drafts[other] = _joined(drafts[one], drafts[other])
     return drafts
+
+
+def _joined(removing: Draft, putting: Draft) -> tuple[Draft, Draft]:
+    for gone in removing.edits:
+        end = gone.span.end - 1  # of the line, before its line feed
+        for put in putting.edits:
+            if gone.text or put.span != Span(end, end) or not put.text.startswith("\n"):
+                continue
+            instead = Edit(gone.span, put.text[1:] + "\n")
+            return (
+                replace(removing, edits=tuple(edit for edit in removing.edits if edit is not gone)),
+                replace(putting, edits=tuple(instead if edit is put else edit for edit in putting.edits)),
+            )
+    return removing, putting
 
 
 class _Variables(Struct):
