@@ -30,7 +30,7 @@ _CONDITIONS = (
 class Wipe(Struct, frozen=True):
     """A folder that a command deletes, as a whole (`all_of_it`) or by a pattern; `title` is the command.
 
-    One below a variable that is not known (`…/checkpoints/run1`) is told of where its name says what it holds.
+    One below a variable that is not known (`$WORK/checkpoints/run1`) is told of where its name says what it holds.
     """
 
     title: str
@@ -69,12 +69,12 @@ def wipes(workload: Workload, container: Container) -> Iterator[Wipe]:
 
 
 def _below_a_variable(word: Word) -> str:
-    """`…/checkpoints/run1` for a folder below a variable of the submitter's; empty for other words."""
+    """`$WORK/checkpoints/run1` for a folder below a variable of the submitter's; empty for other words."""
     base = _BELOW.match(word.place.text)
     if base is None or not isinstance(word.pieces[0], Unknown) or not word.known_end.startswith("/"):
         return ""
     folder, whole = _folder(posixpath.normpath(word.known_end))
-    return f"…{folder}" if whole and _NAMED.search(folder) and not _OWN_DISK.search(base[1]) else ""
+    return f"${base[1]}{folder}" if whole and _NAMED.search(folder) and not _OWN_DISK.search(base[1]) else ""
 
 
 def _on_own_disk(path: str) -> bool:

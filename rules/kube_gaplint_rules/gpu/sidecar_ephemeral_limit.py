@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kube_gaplint.findings import Change, Fix, Gap, Related, RemoveEntry, ReplaceValue, Severity
+from kube_gaplint.findings import Fix, Gap, Related, RemoveEntry, ReplaceValue, Severity
 from kube_gaplint.model.needs import has_helpers
 from kube_gaplint.model.resources import limit
 from kube_gaplint.model.setting import Absent, Set
@@ -96,16 +96,16 @@ def check(workload: Workload, _context: Context) -> Iterator[Gap]:
                 "the kubelet evicts the pod when all containers together use more than the limits that are there",
                 detail=f"sidecar:{name}",
                 related=(Related(main[0].origin, f"container {main[0].name} has no limit"),),
-                fix=Fix(f"give {main[0].name} a limit of its own, or drop this one", _dropped(role, bound)),
+                fix=_fix(f"give {main[0].name} a limit of its own", role, bound),
                 container=name,
             )
 
 
-def _dropped(role: Role, bound: Set[str]) -> tuple[Change, ...]:
-    """An annotation is there to be read: 0 is what means no limit."""
+def _fix(first: str, role: Role, bound: Set[str]) -> Fix:
+    """An annotation is there to be read, and without it the sidecar has a default: 0 is what means no limit."""
     if any(role.pod.annotations.get(annotation) == bound for annotation in SIDECAR_ANNOTATIONS):
-        return (ReplaceValue(bound.origin, "0", as_text=True),)
-    return (RemoveEntry(bound.origin),)
+        return Fix(f'{first}, or set this one to "0", no limit', (ReplaceValue(bound.origin, "0", as_text=True),))
+    return Fix(f"{first}, or drop this one", (RemoveEntry(bound.origin),))
 
 
 def _unbounded(container: Container, role: Role, workload: Workload) -> bool:

@@ -97,8 +97,16 @@ def check(workload: Workload, _context: Context) -> Iterator[Gap]:
         f"nothing starts {_pods(workload)} all together or not at all: no queue, no pod group, no gang scheduler",
         _cost(workload, pods),
         detail="gang",
-        fix=Fix("give it a queue (label kueue.x-k8s.io/queue-name) or a gang scheduler with a PodGroup"),
+        fix=Fix(_remedy(workload)),
     )
+
+
+def _remedy(workload: Workload) -> str:
+    """Kueue takes only RayJobs that delete their cluster (its documentation, Run a RayJob)."""
+    ends = workload.fields.get("spec.shutdownAfterJobFinishes")
+    ray = workload.subject.kind == "RayJob" and not (isinstance(ends, Set) and ends.value.lower() == "true")
+    needs = ", with shutdownAfterJobFinishes: true" if ray else ""
+    return f"give it a queue (label kueue.x-k8s.io/queue-name{needs}) or a gang scheduler with a PodGroup"
 
 
 def _pods(workload: Workload) -> str:
