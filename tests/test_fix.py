@@ -392,6 +392,14 @@ def test_entries_are_removed() -> None:
     assert result == "a: 1\nenv:\n- name: Z\n  value: z\nrun: |\n  export B=2\n"
 
 
+@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+def test_what_moves_from_in_front_of_the_bulk_takes_its_own_place(newline: str) -> None:
+    text = newline.join(["spec:", "  limit: 3 # three", "  template:", "    b: 2", ""])
+    file = File(text)
+    result = fixed(finding(RemoveEntry(file.entry("spec", "limit")), SetKey(file.origin("spec"), ("run", "limit"), 3)))
+    assert result == newline.join(["spec:", "  run:", "    limit: 3", "  template:", "    b: 2", ""])
+
+
 def test_words_and_directives_are_removed() -> None:
     file = File("#!/bin/bash\n#SBATCH --no-kill\n#SBATCH -N 2\nsrun --no-kill x\n", "job.sh")
     result = fixed(finding(RemoveEntry(file.word("--no-kill"))), finding(RemoveEntry(file.word("--no-kill", 1))))

@@ -71,12 +71,14 @@ def _in_place_of_what_goes(drafts: list[Draft]) -> list[Draft]:
 
 
 def _joined(removing: Draft, putting: Draft) -> tuple[Draft, Draft]:
+    text = removing.file.text
     for gone in removing.edits:
-        end = gone.span.end - 1  # of the line, before its line feed
+        line_end = "\r\n" if text.endswith("\r\n", gone.span.start, gone.span.end) else "\n"
+        end = gone.span.end - len(line_end)
         for put in putting.edits:
-            if gone.text or put.span != Span(end, end) or not put.text.startswith("\n"):
+            if gone.text or put.span != Span(end, end) or not put.text.startswith(line_end):
                 continue
-            instead = Edit(gone.span, put.text[1:] + "\n")
+            instead = Edit(gone.span, put.text[len(line_end) :] + line_end)
             return (
                 replace(removing, edits=tuple(edit for edit in removing.edits if edit is not gone)),
                 replace(putting, edits=tuple(instead if edit is put else edit for edit in putting.edits)),
