@@ -101,6 +101,11 @@ def test_the_flat_range_is_flat(blocking: float, mtbf: float, within: float) -> 
                 assert 1 - goodput(outside, blocking, mtbf) > least * (1 + within) * (1 - 1e-6) - 1e-12
 
 
+def test_no_interval_is_negative_however_short_a_save() -> None:
+    assert daly(5e-324, 0.25) == 0.0
+    assert flat_range(5e-324, 0.25) == (0.0, math.inf)
+
+
 def test_the_flat_range_to_first_order() -> None:
     best = young(1, 1e8)
     assert flat_range(1, 1e8) == (pytest.approx(0.642 * best, rel=1e-3), pytest.approx(1.558 * best, rel=1e-3))

@@ -93,7 +93,7 @@ def daly(blocking: float, mtbf: float) -> float:
     if math.isinf(first):
         return first
     half = blocking / (2.0 * mtbf)
-    return first * (1.0 + math.sqrt(half) / 3.0 + half / 9.0) - blocking
+    return max(0.0, first * (1.0 + math.sqrt(half) / 3.0 + half / 9.0) - blocking)  # 0: below what numbers tell apart
 
 
 def lost_gpu_hours(interval: float, gpus: float) -> float:
