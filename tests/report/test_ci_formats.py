@@ -32,7 +32,15 @@ def check() -> None:
     """
 
 
-RULE = Rule("NCCL001", "async-error-handling", object, Severity.ERROR, check, ("IL-0125",), summary="Something is off.")  # type: ignore[arg-type]
+RULE = Rule(
+    "NCCL001",
+    "async-error-handling",
+    object,
+    Severity.ERROR,
+    check,  # type: ignore[arg-type]
+    evidence=("IL-0125",),
+    summary="Something is off.",
+)
 OPTIONS = RenderOptions(
     width=80,
     incident=incident,
