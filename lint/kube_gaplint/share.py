@@ -6,8 +6,9 @@ import os
 
 from msgspec import Struct
 
-LEAST = 400
-"""Objects and scripts from which on a second process pays for its start (measured: some 60 ms)."""
+LEAST = 100
+"""Objects and scripts from which on a second process pays for its start (measured: a fifth less at 100, a twelfth at
+50, before the fork itself is paid for)."""
 MOST = 8
 """Processes that `auto` uses at most: reading the files and putting findings in order stay with one."""
 
