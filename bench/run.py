@@ -1,10 +1,11 @@
 """Whole-process timings of gaplint against plain Python and other linters, in turn, as ratios of medians.
 
-    python bench/run.py [--files N] [--repeat N] [--peers] [--write]
+    python bench/run.py [--files N] [--repeat N] [--peers] [--large] [--write]
 
 The commands of one table run A B C, A B C, …, so that a machine that gets slower does so for all of them; a ratio of
 one run can be compared with that of another, a time cannot. `--peers` measures yamllint and checkov too, and installs
-them into a virtual environment of their own first (this alone goes on the network). `--write` renews RESULTS.md.
+them into a virtual environment of their own first (this alone goes on the network). `--large` measures ten times the
+files, with one process and with two (some minutes). `--write` renews RESULTS.md.
 """
 
 from __future__ import annotations
@@ -76,21 +77,20 @@ def measure(commands: Sequence[Command], repeat: int) -> None:
 
 
 def table(title: str, commands: Sequence[Command]) -> str:
-    """A Markdown table with medians of processor seconds and the ratios."""
-    medians = {command.title: statistics.median(command.cpu) for command in commands}
+    """A Markdown table with medians, and the ratios of processor seconds and of time on the wall."""
+    cpu = {command.title: statistics.median(command.cpu) for command in commands}
+    wall = {command.title: statistics.median(command.wall) for command in commands}
     lines = [
         f"## {title}",
         "",
-        "| command | CPU s | wall s | memory MiB | ratio | to |",
-        "|---|---:|---:|---:|---:|---|",
+        "| command | CPU s | wall s | memory MiB | CPU ratio | wall ratio | to |",
+        "|---|---:|---:|---:|---:|---:|---|",
     ]
     for command in commands:
-        cpu = medians[command.title]
-        ratio = f"{cpu / medians[command.base]:.1f}" if command.base else ""
-        wall = statistics.median(command.wall)
-        lines.append(
-            f"| {command.title} | {cpu:.3f} | {wall:.3f} | {command.memory / 2**20:.0f} | {ratio} | {command.base} |"
-        )
+        name, base = command.title, command.base
+        ratios = f"{cpu[name] / cpu[base]:.1f} | {wall[name] / wall[base]:.1f}" if base else " | "
+        memory = command.memory / 2**20
+        lines.append(f"| {name} | {cpu[name]:.3f} | {wall[name]:.3f} | {memory:.0f} | {ratios} | {base} |")
     return "\n".join([*lines, ""])
 
 
@@ -139,6 +139,15 @@ def growth(root: Path, count: int) -> list[Command]:
     ]
 
 
+def processes(root: Path, count: int) -> list[Command]:
+    """Many relevant files, with one process and with two."""
+    folder = str(corpora.write(root, count, 1.0))
+    return [
+        Command("--jobs 1", (*GAPLINT, "--jobs", "1", folder)),
+        Command("--jobs 2", (*GAPLINT, "--jobs", "2", folder), "--jobs 1"),
+    ]
+
+
 def peers_in(folder: Path) -> Path:
     """The programs of the other linters, installed on first use."""
     programs = folder / "bin"
@@ -159,6 +168,7 @@ def main() -> None:
     parser.add_argument("--files", type=int, default=1000, help="files of the scanned folders (default 1000)")
     parser.add_argument("--repeat", type=int, default=5, help="counted runs of each command (default 5)")
     parser.add_argument("--peers", action="store_true", help="measure yamllint and checkov too")
+    parser.add_argument("--large", action="store_true", help="measure ten times the files, too")
     parser.add_argument("--write", action="store_true", help="write bench/RESULTS.md")
     options = parser.parse_args()
     # compiled once, as an installation is: not every start is to pay for it
@@ -169,13 +179,19 @@ def main() -> None:
         os.environ.pop("GAPLINT_NO_CACHE", None)
         os.environ["GAPLINT_CACHE_DIR"] = str(root / "cache")
         peers = peers_in(HERE / ".peers") if options.peers else None
-        mixed, ours = f"{options.files} files, 2 % relevant", f"{options.files} files, all relevant"
+        count, few = options.files, max(1, options.repeat // 2)
         parts = [
             ("Start-up", start_up(), options.repeat),
-            (mixed, scan(root, options.files, 0.02, peers), max(1, options.repeat // 2)),
-            (ours, scan(root, options.files, 1.0, peers), max(1, options.repeat // 2)),
-            ("Growth", growth(root, options.files), max(1, options.repeat // 2)),
+            (f"{count:,} files, 2 % relevant", scan(root, count, 0.02, peers), few),
+            (f"{count:,} files, all relevant", scan(root, count, 1.0, peers), few),
+            ("Growth", growth(root, count), few),
+            (f"Processes, {count:,} files, all relevant", processes(root, count), few),
         ]
+        if options.large:
+            parts += [
+                (f"{10 * count:,} files, 2 % relevant", scan(root, 10 * count, 0.02, None), few),
+                (f"Processes, {10 * count:,} files, all relevant", processes(root, 10 * count), 1),
+            ]
         texts = []
         for title, commands, repeat in parts:
             measure(commands, repeat)
