@@ -25,7 +25,7 @@ from kube_gaplint.kinds.scheduling import (
     read_tolerations,
 )
 from kube_gaplint.kinds.variables import environment_of, references_of, word_of
-from kube_gaplint.kinds.volumes import files_in, over_image, read_mounts, read_volumes, with_checkout_on_volume
+from kube_gaplint.kinds.volumes import files_in, over_image, read_mounts, read_volumes
 from kube_gaplint.launch.start import start
 from kube_gaplint.model.command import Command, Word
 from kube_gaplint.model.environment import Environment
@@ -199,7 +199,6 @@ class _ContainerReader(Struct):
         mounted = files_in(spec, mounts, self.context, working_dir)
         own = OwnImage(part.string("image"), self.context, working_dir, (*words[0], *words[1]))
         files = _with_checkout(over_image(mounted, mounts, own.files, working_dir), self.checkout, working_dir)
-        files = with_checkout_on_volume(files, spec, mounts, self.context, working_dir)
         accelerators = _accelerators(part, self.claims)
         if accelerators and not environment.open_because:
             environment = replace(environment, variables={**own.variables(), **environment.variables})

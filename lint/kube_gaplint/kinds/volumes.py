@@ -293,32 +293,6 @@ def over_image(
     return files
 
 
-_LASTING = ("persistentVolumeClaim", "nfs", "hostPath", "csi")
-"""Volumes that hold what somebody has put there: a checkout of the repository, too."""
-
-
-def with_checkout_on_volume(
-    files: Files, spec: Part, mounts: tuple[Mount, ...], context: Context, working_dir: str
-) -> Files:
-    """`files`, and those of the repository where a path below a volume that lasts holds the repository's name
-    (`/home/me/name/train.py` on a claim)."""
-
-    def look_up(path: str) -> PlacedText | None:
-        found = files(path)
-        if found is not None:
-            return found
-        whole = posixpath.normpath(posixpath.join(working_dir, path))
-        for mount in mounts:
-            volume = spec.at("volumes").named(mount.volume)
-            if volume is None or not isinstance(mount.path, Set) or not any(volume.at(one).present for one in _LASTING):
-                continue
-            if whole.startswith(mount.path.value.rstrip("/") + "/"):
-                return context.bundle.text_in_checkout(whole, context.object.file)
-        return None
-
-    return look_up
-
-
 def _mounted_files(spec: Part, mounts: tuple[Mount, ...], context: Context) -> dict[str, Scalar]:
     found: dict[str, Scalar] = {}
     volumes = spec.at("volumes")

@@ -1,4 +1,4 @@
-"""Programs of a repository that lies on a volume of the pod."""
+"""Programs of a repository that lies on a volume of the pod, or in its image."""
 
 from __future__ import annotations
 
@@ -33,10 +33,8 @@ spec:
     ("folder", "volume", "seen"),
     [
         ("/home/me/speech", "persistentVolumeClaim: {claimName: home}", True),
-        ("/home/me/speech", "nfs: {server: 10.0.0.1, path: /}", True),
+        ("/work/speech", "persistentVolumeClaim: {claimName: home}", True),
         ("/home/me/other", "persistentVolumeClaim: {claimName: home}", False),
-        ("/work/speech", "persistentVolumeClaim: {claimName: home}", False),
-        ("/home/me/speech", "emptyDir: {}", False),
     ],
 )
 def test_a_checkout_is_told_by_the_name_of_the_repository(folder: str, volume: str, seen: bool, tmp_path: Path) -> None:
