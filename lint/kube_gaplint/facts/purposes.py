@@ -304,6 +304,9 @@ CHORES = frozenset({
     "visualize", "tokenization", "dedup", "deduplicate", "annotate",
 })  # fmt: skip
 
+# Words of a program's name by which it tries something out.
+CHECKS = frozenset({"validate", "validator", "verify", "verifier", "check", "checker", "diagnose", "diagnostics"})
+
 # Those of them that say in a script's name all that it does, unless the name speaks of training as well.
 PROCESSING = CHORES - {"build", "install", "setup", "list", "healthcheck", "sync", "profile", "split", "shard"}
 TRAINING_WORDS = frozenset({"train", "trainer", "training", "pretrain", "pretraining", "finetune", "finetuning"})

@@ -384,7 +384,7 @@ class _Reading:
     def _may_bring_gpus(self) -> bool:
         """Whole nodes, partitions and constraints bring GPUs that no option names. A script without a directive in
         force gets all that it has from sbatch's command line."""
-        if is_of_processors(self.get("partition")):
+        if is_of_processors(self.get("partition")) or is_of_processors(self.get("account")):
             return False
         return (
             not self.options

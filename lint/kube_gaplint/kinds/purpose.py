@@ -56,7 +56,7 @@ def classify(workload: Workload) -> Classified:
     if best is not None and best.meaning == "processing" and not _only_processes(roles):
         best = None
     if workload.batch is not None and workload.batch.on_processors:
-        return Classified("cpu", "its partition has no accelerators by its name")
+        return Classified("cpu", "it asks for no accelerators, or for nodes without any")
     accelerated = _accelerated(workload)
     if accelerated is False and not _on_gpu_anyway(roles):
         return Classified("cpu", "no accelerator is asked for")
@@ -73,9 +73,9 @@ def classify(workload: Workload) -> Classified:
         return Classified("benchmark", f"its name {workload.subject.name}")
     if best is not None and best.strength > 1:
         return Classified("training", best.reason)
-    holder = _holder(roles)
-    if holder is not None:
-        return holder
+    idle = _holder(roles) or _check(roles)
+    if idle is not None:
+        return idle
     if best is not None and best.strength > 0:
         return Classified("training", best.reason)
     if kind in purposes.TRAINING_KINDS:
@@ -308,7 +308,8 @@ def _program_at_scale(workload: Workload, roles: list[Role]) -> str | None:
 
 def _may_train(program: str, container: Container) -> bool:
     """Whether nothing speaks against a program: its name, or its text where that is visible."""
-    if purposes.CHORES.intersection(purposes.words_of(program.rsplit("/", 1)[-1])):
+    words = purposes.words_of(program.rsplit("/", 1)[-1])
+    if purposes.CHORES.intersection(words) or purposes.CHECKS.intersection(words):
         return False
     text = container.files(program)
     return text is None or any(call in text.text for call in purposes.TRAINING_CALLS)
@@ -448,6 +449,38 @@ def _holder(roles: list[Role]) -> Classified | None:
                 reason = f"container {container.name} only runs {waits}"
                 found = Classified("smoke" if nap else "interactive", reason)
     return found
+
+
+_SHOWS = frozenset({"nvidia-smi", "date", "hostname", "sleep", "exit", "pwd", "env", "free", "df", "uname", "id"})
+_STARTS_MORE = ("subprocess", "os.system", "os.exec", "runpy", "import_module")
+
+
+def _check(roles: list[Role]) -> Classified | None:
+    """A workload that only tries its devices out: all that it runs is shown, and that is Python code which takes no
+    gradient, beside commands that show something."""
+    found = False
+    for role in roles:
+        for container in _main(role):
+            if container.entrypoint_unknown or not container.commands:
+                return None
+            for command in container.commands:
+                if command.name in _SHELL_NOISE | _WAITERS | _SHOWS:
+                    continue
+                code = _inline_python(command)
+                if code is None or any(call in code for call in (*purposes.TRAINING_CALLS, *_STARTS_MORE)):
+                    return None
+                found = True
+    return Classified("smoke", "its Python code takes no gradient and no step") if found else None
+
+
+def _inline_python(command: Command) -> str | None:
+    """The code that a command gives to Python as an argument or on its standard input; None for anything else."""
+    if not command.name.startswith("python"):
+        return None
+    given = [word.known for word in command.words[1:] if word.known not in ("-u", "-")]
+    if not given:
+        return None if command.stdin is None else command.stdin.text.text
+    return given[1] if given[0] == "-c" and len(given) == 2 else None
 
 
 _WAITERS = frozenset({"sshd", "service", "true", ":", "pause", "wait", "trap", "exec"})

@@ -31,6 +31,8 @@ def name_holds(pattern: str, letters: str) -> bool:
     return "\\" not in pattern and any(found in letters for found in _SYMBOL.findall(pattern))
 
 
+_DEVICES = ("gres", "gpus", "gpus-per-node", "gpus-per-task")
+_NONE = lazy_re.compile(r"(?:(?:gpu:)?0|none|NONE)")
 _PROCESSORS = frozenset({"cpu", "cpus", "cpuonly", "cpunode", "cpunodes"})
 
 
@@ -191,9 +193,13 @@ class Batch(Struct, eq=False):
 
     @property
     def on_processors(self) -> bool:
-        """Its nodes have no accelerators: the partition says so, and none are asked for."""
+        """Its nodes have no accelerators: the partition or the account says so and none are asked for, or the number
+        that is asked for is zero."""
         count = None if self.workload is None else self.workload.accelerators_per_node
-        return isinstance(count, Absent) and is_of_processors(self.get("partition"))
+        if not isinstance(count, Absent):
+            return False
+        none = any(isinstance(given := self.get(name), Set) and _NONE.fullmatch(given.value) for name in _DEVICES)
+        return none or is_of_processors(self.get("partition")) or is_of_processors(self.get("account"))
 
     @property
     def elastic(self) -> bool:
