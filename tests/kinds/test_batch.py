@@ -306,19 +306,3 @@ def test_a_script_that_hides_all_gpus_runs_on_cpus(tmp_path: Path, line: str, tr
     workload = batch_in(tmp_path).workload
     assert workload is not None
     assert workload.trains is trains
-
-
-@pytest.mark.parametrize(
-    ("options", "purpose"),
-    [
-        ("--account=six@cpu", "cpu"),
-        ("--gres=gpu:0", "cpu"),
-        ("--gpus=0", "cpu"),
-        ("--partition=cpuonly", "cpu"),
-        ("--account=six@v100", "training"),
-        ("--account=six@cpu --gpus=8", "training"),
-    ],
-)
-def test_jobs_on_processors(options: str, purpose: str) -> None:
-    found = only(Workload, job_sbatch=f"#!/bin/bash\n#SBATCH {options}\nsrun python train.py\n")
-    assert found.classified.purpose == purpose

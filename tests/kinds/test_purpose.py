@@ -228,3 +228,19 @@ def test_rows_of_the_table_are_lower_case() -> None:
 )  # fmt: skip
 def test_words_of_script_names(name: str, expected: str | None) -> None:
     assert purposes.script(name) == expected
+
+
+@pytest.mark.parametrize(
+    ("options", "purpose"),
+    [
+        ("--account=six@cpu", "cpu"),
+        ("--gres=gpu:0", "cpu"),
+        ("--gpus=0", "cpu"),
+        ("--partition=cpuonly", "cpu"),
+        ("--account=six@v100", "training"),
+        ("--account=six@cpu --gpus=8", "training"),
+    ],
+)
+def test_jobs_on_processors(options: str, purpose: str) -> None:
+    found = workload(job_sbatch=f"#!/bin/bash\n#SBATCH {options}\nsrun python train.py\n")
+    assert found.classified.purpose == purpose
