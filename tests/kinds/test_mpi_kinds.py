@@ -26,7 +26,7 @@ def mpi(version: str, launcher: str = "", worker: str = "", spec: str = "", laun
     [
         pytest.param("v2beta1", "OnFailure", 6, ("role", 6, "f"), ("workload", 0, "en"), id="A4 v2beta1"),
         pytest.param("v1", "Never", 0, ("pod", 0, "f"), ("pod", 0, "en"), id="G4 v1"),
-        pytest.param("v1alpha2", "Never", 6, ("role", 6, "f"), ("workload", 0, "en"), id="0 v1alpha2"),
+        pytest.param("v1alpha2", "OnFailure", 6, ("role", 6, "f"), ("workload", 0, "en"), id="0 v1alpha2"),
     ],
 )
 def test_mpi_defaults(version: str, launcher: str, budget: int, first: object, second: object) -> None:
@@ -46,6 +46,20 @@ def test_mpi_defaults(version: str, launcher: str, budget: int, first: object, s
             "v2beta1", "cleanPodPolicy: Running", "spec.runPolicy.cleanPodPolicy", "None", id="0 not in v2beta1"
         ),
         pytest.param("v1", "cleanPodPolicy: Running", "spec.runPolicy.cleanPodPolicy", "Running", id="0 v1 has it"),
+        pytest.param(
+            "v1alpha2",
+            "cleanPodPolicy: All",
+            "spec.runPolicy.cleanPodPolicy",
+            "All",
+            id="0 v1alpha2 has it there alone",
+        ),
+        pytest.param(
+            "v1alpha2",
+            "runPolicy: {cleanPodPolicy: All}",
+            "spec.runPolicy.cleanPodPolicy",
+            "None",
+            id="0 not in runPolicy",
+        ),
         pytest.param("v2beta1", "", "spec.runPolicy.backoffLimit", "6", id="A4 backoffLimit"),
         pytest.param("v2beta1", "", "spec.launcherCreationPolicy", "AtStartup", id="A4 launcherCreationPolicy"),
         pytest.param("v2beta1", "", "spec.runLauncherAsWorker", "false", id="A4 runLauncherAsWorker"),

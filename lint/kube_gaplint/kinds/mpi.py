@@ -4,8 +4,10 @@
 `spec.runPolicy.cleanPodPolicy` (None in the code, whatever the type's comment says), `spec.runPolicy.backoffLimit` (6,
 the launcher's Job), `spec.launcherCreationPolicy` (AtStartup), `spec.runLauncherAsWorker` (false),
 `spec.runPolicy.schedulingPolicy.minAvailable`. `Role.fields`: the replica spec with `restartPolicy` (Launcher
-OnFailure, Worker Never).
-(facts of Kubernetes objects, A4)
+OnFailure, Worker Never). The operator of v1alpha2 looks for cleanPodPolicy beside runPolicy alone, and for backoffLimit
+in both places.
+(facts of Kubernetes objects, A4; mpi-operator v0.2.3, pkg/apis/kubeflow/v1alpha2/default.go and
+pkg/controllers/v1alpha2/mpi_job_controller.go)
 """
 
 from __future__ import annotations
@@ -28,8 +30,7 @@ from kube_gaplint.model.workload import RestartLayer, Role, Workload
 
 OPERATOR = "the mpi-operator's default"
 LAUNCHER, WORKER = "Launcher", "Worker"
-_RESTARTS = {"v2beta1": {LAUNCHER: "OnFailure", WORKER: "Never"}}
-_OLD_RESTARTS = {LAUNCHER: "Never", WORKER: "Never"}
+_RESTARTS = {LAUNCHER: "OnFailure", WORKER: "Never"}
 
 
 def adapt(item: KubeObject, bundle: Bundle, profile: Profile) -> Iterator[Workload]:
@@ -47,11 +48,10 @@ def _read(context: Context) -> Workload:
     specs = spec.at("mpiReplicaSpecs")
     run_policy = spec.at("runPolicy")
     version = context.object.version
-    policies = _RESTARTS.get(version, _OLD_RESTARTS)
     as_worker = spec.boolean("runLauncherAsWorker", default=False, note=OPERATOR)
     roles = []
     for name, replica in specs.entries():
-        restart = replica.string("restartPolicy", default=policies.get(name, "Never"), note=OPERATOR)
+        restart = replica.string("restartPolicy", default=_RESTARTS.get(name, "Never"), note=OPERATOR)
         replicas = replica.integer("replicas", default=1 if name == LAUNCHER else None, note=OPERATOR)
         if isinstance(replicas, Absent):
             replicas = Set(0, replicas.origin)
@@ -66,9 +66,8 @@ def _read(context: Context) -> Workload:
             )
         )
     _launcher_alone(roles)
-    clean = run_policy.string("cleanPodPolicy", default="None", note=OPERATOR)
-    if version == "v1alpha2" and run_policy.at("cleanPodPolicy").state is False:
-        clean = spec.string("cleanPodPolicy", default="None", note=OPERATOR)
+    cleans = spec if version == "v1alpha2" else run_policy
+    clean = cleans.string("cleanPodPolicy", default="None", note=OPERATOR)
     backoff: Setting[int] = run_policy.integer("backoffLimit", default=BACKOFF_LIMIT, note="the launcher's Job")
     if version == "v1alpha2" and run_policy.at("backoffLimit").state is False:
         backoff = spec.integer("backoffLimit", default=BACKOFF_LIMIT, note="the launcher's Job")

@@ -26,7 +26,7 @@ _REMEDIES = {
     "JobSet": "set failurePolicy.maxRestarts, so that the whole set starts again",
     "Job": "set backoffLimit, or let a JobSet with a failurePolicy restart all pods together",
     "training operator": "set restartPolicy OnFailure and runPolicy.backoffLimit",
-    "mpi-operator": "set restartPolicy OnFailure on the launcher, and runPolicy.backoffLimit",
+    "mpi-operator": "set runPolicy.backoffLimit, the retries of the launcher",
     "Volcano": "add the policies {event: PodFailed, action: RestartJob} and {event: PodEvicted, action: RestartJob}",
     "RayJob": "set backoffLimit, and FailureConfig(max_failures) in the program",
     "Argo Workflow": "give the template a retryStrategy",
@@ -193,13 +193,6 @@ def _zero(workload: Workload, layer: RestartLayer) -> tuple[Severity, str] | Non
         return (
             Severity.WARNING,
             "no policy restarts the whole job when a pod fails or is lost: its ranks come back one by one, if at all",
-        )
-    backoff = workload.fields.get("spec.runPolicy.backoffLimit")
-    unset = isinstance(backoff, Set) and not backoff.origin.written
-    if layer.owner == "mpi-operator" and unset and restart_policies(workload).get("Launcher") == "Never":
-        return (
-            Severity.WARNING,
-            "the launcher's restartPolicy is Never, and no backoffLimit says how often it is retried",
         )
     return None
 

@@ -110,6 +110,7 @@ def check(workload: Workload, _context: Context) -> Iterator[Gap]:
         return
     hour = _held_by_the_rest(workload)
     default = "" if policy.origin.written else ", the default"
+    key = _key(workload)
     how = "the launcher has ended" if kind == "MPIJob" else "one pod has failed and the job is over"
     yield Gap(
         policy.origin,
@@ -117,17 +118,18 @@ def check(workload: Workload, _context: Context) -> Iterator[Gap]:
         f"up to {hour} for every hour until somebody deletes the job" if hour else f"{size(workload)} stay occupied",
         detail="cleanPodPolicy",
         fix=Fix(
-            "set runPolicy.cleanPodPolicy: Running",
-            (
-                SetKey(
-                    Origin(workload.origin.place, node=workload.origin.node),
-                    ("spec", "runPolicy", "cleanPodPolicy"),
-                    "Running",
-                ),
-            ),
+            f"set {'.'.join(key)}: Running",
+            (SetKey(Origin(workload.origin.place, node=workload.origin.node), ("spec", *key), "Running"),),
             safe=True,
         ),
     )
+
+
+def _key(workload: Workload) -> tuple[str, ...]:
+    """Where its operator looks for the policy, below `spec`: the oldest knows no cleanPodPolicy in runPolicy."""
+    if (workload.subject.kind, workload.subject.api_version) == ("MPIJob", "kubeflow.org/v1alpha2"):
+        return ("cleanPodPolicy",)
+    return ("runPolicy", "cleanPodPolicy")
 
 
 def _held_by_the_rest(workload: Workload) -> str:
