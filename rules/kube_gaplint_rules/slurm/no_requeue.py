@@ -34,9 +34,10 @@ def check(batch: Batch, context: Context) -> Iterator[Gap]:
     requeueing is switched off (`--no-requeue`, `JobRequeue=0`); info for shorter ones. `--requeue` by itself (and
     `JobRequeue=1`, the default) covers lost nodes and preemption alone: a program that exits with an error is not
     started again unless `RequeueExit` lists its code. Where slurm.conf is not in the paths that is info. A README or a
-    script beside it that submits it with `--array`, `--dependency` or `--requeue` keeps the rule quiet. Info also where
-    the program is seen to begin anew at every start (a `Trainer.fit` without `ckpt_path`) and no option of its
-    framework would change that: another start would save no work.
+    script beside it that submits it with `--array`, `--dependency` or `--requeue` keeps the rule quiet, and so does a
+    training that a script starts which is not in the paths: it may submit the next run. Info also where the program is
+    seen to begin anew at every start (a `Trainer.fit` without `ckpt_path`) and no option of its framework would change
+    that: another start would save no work.
 
     ## Why it hurts
     BLOOM lost a GPU about once a week on 384 of them. With one job at a time, each crash at night waited for somebody
@@ -86,6 +87,8 @@ def check(batch: Batch, context: Context) -> Iterator[Gap]:
         return
     if any(process.begins_anew for process in processes):
         return  # a restart would begin from the first step again
+    if any(map(_is_hidden, processes)):
+        return
     asked = batch.directive("requeue", "no-requeue")
     if not batch.requeue.value:
         gap = _switched_off(batch, asked)
@@ -114,6 +117,12 @@ def _fix(batch: Batch, processes: Sequence[TrainingProcess]) -> Fix:
         return Fix(queue, (change,))
     first = "see to it that a new start goes on from the last checkpoint and a complete run ends at once; then "
     return Fix(first + queue)
+
+
+def _is_hidden(process: TrainingProcess) -> bool:
+    """A script that is not seen starts the training: it may submit the next run as well."""
+    script = process.command.script
+    return not process.program and script is not None and any(word in script.unseen for word in process.command.words)
 
 
 def _trains_anew(process: TrainingProcess) -> bool:
