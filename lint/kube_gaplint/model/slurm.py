@@ -196,10 +196,13 @@ class Batch(Struct, eq=False):
         """Its nodes have no accelerators: the partition or the account says so and none are asked for, or the number
         that is asked for is zero."""
         count = None if self.workload is None else self.workload.accelerators_per_node
+        if isinstance(count, Set) and count.value > 0:
+            return False
+        if any(isinstance(given := self.get(name), Set) and _NONE.fullmatch(given.value) for name in _DEVICES):
+            return True
         if not isinstance(count, Absent):
             return False
-        none = any(isinstance(given := self.get(name), Set) and _NONE.fullmatch(given.value) for name in _DEVICES)
-        return none or is_of_processors(self.get("partition")) or is_of_processors(self.get("account"))
+        return is_of_processors(self.get("partition")) or is_of_processors(self.get("account"))
 
     @property
     def elastic(self) -> bool:
