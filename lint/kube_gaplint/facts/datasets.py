@@ -21,9 +21,9 @@ SHORT_BY_NAME = frozenset({"mnist", "hymenoptera"})
 _SOURCE = lazy_re.compile(
     r"\b(?:(?:load_dataset|load_from_disk|tfds\.load|WebDataset|ImageNet|CocoDetection|VOCDetection|read_csv"
     r"|read_parquet|memmap)\(\s{0,99}(?:(?:path|name)=)?(?:[\"'](?P<name>[^\"'\n]{0,200}))?"
-    r"|(?P<class>\w*(?:MNIST|CIFAR)\w*)\(|(?P<keras>mnist|fashion_mnist|cifar10|cifar100)\.load_data\("
+    r"|(?P<class>\w{0,40}(?:MNIST|CIFAR)\w{0,40})\(|(?P<keras>mnist|fashion_mnist|cifar10|cifar100)\.load_data\("
     r"|(?P<archive>hymenoptera)_data\b|(?P<folder>ImageFolder)\("
-    r"|class[ \t]+(?P<own>\w+)\([^()\n]{0,200}Dataset\b)"
+    r"|class[ \t]{1,9}(?P<own>\w{1,80})\([^()\n]{0,200}Dataset\b)"
 )
 """What a program takes its training data from: a loader with the name that it is told, torchvision's class or Keras'
 module of a set, a folder with the contents of a known archive or of something else, a class of its own."""

@@ -48,8 +48,11 @@ from kube_gaplint.model.training import SAVES_ONCE, Framework, Options, Quantity
 from kube_gaplint.text.source import Files, no_files
 
 _FALSE = frozenset({"", "0", "-1", "false", "no", "off", "none", "null", "~", "n", "f", "never"})
-_SAVES = lazy_re.compile(r"\b(?:torch\.save|save_pretrained|save_state|save_checkpoint|save_model|async_save)\(")
-_SAVING_FUNCTION = lazy_re.compile(r"def \w*(?:save|checkpoint|ckpt|export|dump)\w*\(", re.IGNORECASE)
+_SAVES = lazy_re.compile(
+    r"\bdef (?P<function>\w{1,120})"
+    r"|\b(?:torch\.save|save_pretrained|save_state|save_checkpoint|save_model|async_save)\("
+)
+_FOR_SAVING = lazy_re.compile(r"save|checkpoint|ckpt|export|dump", re.IGNORECASE)
 _GOES_ON_BY = (("train", "resume_from_checkpoint"), ("fit", "ckpt_path"))
 """Calls of trainers of many kinds, and the keyword by which they are told what to go on from."""
 _RESUME_OPTIONS = frozenset(map(Options.normal, (*CONVENTIONS.resume, *CONVENTIONS.load_path)))
@@ -800,11 +803,8 @@ class _Reader:
         number = None if self.look.script is None else self.look.script.save_epochs
         if number is None:
             return None
-        for text in islice(self.text.texts, 1, None):
-            for call in _SAVES.finditer(text):
-                holder = text.rfind("def ", 0, call.start())
-                if holder < 0 or not _SAVING_FUNCTION.match(text, holder):
-                    return None
+        if any(map(_saves_besides, islice(self.text.texts, 1, None))):
+            return None
         return Set(Quantity(number.value, "epochs"), number.origin)
 
     def _usual_total(self, total: Setting[Quantity]) -> Quantity | None:
@@ -1050,6 +1050,17 @@ class _Reader:
                 if any(name == known or name.startswith(known + ".") for known in IN_PROCESS_IMPORTS):
                     return Set(name, origin)
         return None
+
+
+def _saves_besides(text: str) -> bool:
+    """Whether a module saves in a function that by its name is there for something else."""
+    function = ""
+    for found in _SAVES.finditer(text):
+        if found["function"]:
+            function = found["function"]
+        elif not _FOR_SAVING.search(function):
+            return True
+    return False
 
 
 def _count(setting: Setting[Quantity] | Setting[Quantity | None]) -> Setting[int]:

@@ -28,7 +28,7 @@ _FOR, _LOOPS = "for_statement", frozenset({"for_statement", "while_statement", "
 _FUNCTIONS = frozenset({"function_definition", "lambda"})
 _ONE_PROCESS = lazy_re.compile(r"(?i)rank|main|master|is_primary|process_index|\bstep\b\s*[<>]|_step\s*[<>]")
 """Conditions that choose the process that saves, or leave the first steps out."""
-_EPOCH = lazy_re.compile(r"\A(?:\w*epochs?\w*|ep)\Z", re.IGNORECASE)
+_EPOCH = lazy_re.compile(r"\A(?:\w{0,20}epochs?\w{0,20}|ep)\Z", re.IGNORECASE)
 
 
 class LoopFacts(Struct, frozen=True):
