@@ -17,7 +17,7 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct, field
 
-from kube_gaplint import disk, git_patterns, lazy_re, progress
+from kube_gaplint import disk, lazy_re, progress
 from kube_gaplint.disk import LARGE, SPECIAL, Refused
 from kube_gaplint.facts import candidates as facts
 from kube_gaplint.findings import FileError
@@ -356,6 +356,8 @@ class _Ignore:
     __slots__ = ("_by_name", "_by_path", "_spec", "base", "left_out")
 
     def __init__(self, base: str, lines: Sequence[str]) -> None:
+        from kube_gaplint import git_patterns
+
         self.base = base
         lines, self.left_out = git_patterns.usable(lines)
         self._spec = git_patterns.spec(lines)
@@ -408,7 +410,9 @@ def _ignore_file(folder: str, path: str, errors: list[FileError] | None = None, 
         return None
     found = _Ignore(folder, lines)
     if found.left_out and errors is not None:
-        reason = "too long" if len(lines) <= git_patterns.MOST else "too many or too long"
+        from kube_gaplint.git_patterns import MOST
+
+        reason = "too long" if len(lines) <= MOST else "too many or too long"
         errors.append(FileError(shown, f"{found.left_out:,} of its patterns are {reason}, and were not used"))
     return found
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from fnmatch import fnmatchcase
 from functools import lru_cache
 from typing import Any, AnyStr, cast
 
@@ -76,6 +75,8 @@ def globs(name: str, pattern: str) -> bool:
     """As `fnmatch.fnmatchcase`, without a regular expression where the pattern has no wildcard but `*`."""
     parts = _parts(pattern)
     if parts is None:
+        from fnmatch import fnmatchcase
+
         return fnmatchcase(name, pattern)
     if len(parts) == 1:
         return name == pattern

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from kube_gaplint import disk, git_patterns
+from kube_gaplint import disk
 from kube_gaplint.cli import console
 from kube_gaplint.cli.failure import Failure, Misuse, did_you_mean
 from kube_gaplint.cli.names import COMMANDS
@@ -53,10 +53,8 @@ class Inputs(Struct, frozen=True, dict=True):
         from kube_gaplint.engine import Request
 
         config = self.config
-        for pattern in self.exclude if len(self.exclude) <= git_patterns.MOST else ():
-            reason = git_patterns.wrong_because(pattern)
-            if reason:
-                raise Misuse(f"--exclude: {pattern[:100]!r} is no pattern as in .gitignore: {reason}")
+        if self.exclude:
+            _check_patterns(self.exclude)
         exclude = [Exclusion(config.exclude, config.folder), Exclusion(self.exclude)]
         return Request(
             paths=self.paths,
@@ -67,6 +65,15 @@ class Inputs(Struct, frozen=True, dict=True):
             exclude=tuple(one for one in exclude if one.patterns),
             exclude_named=self.force_exclude,
         )
+
+
+def _check_patterns(patterns: Sequence[str]) -> None:
+    from kube_gaplint import git_patterns
+
+    for pattern in patterns if len(patterns) <= git_patterns.MOST else ():
+        reason = git_patterns.wrong_because(pattern)
+        if reason:
+            raise Misuse(f"--exclude: {pattern[:100]!r} is no pattern as in .gitignore: {reason}")
 
 
 def standard_input(paths: Sequence[str], filename: str) -> bytes | None:

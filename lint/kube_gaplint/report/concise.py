@@ -12,8 +12,6 @@ from kube_gaplint.report.words import closing_lines
 
 def render(report: Report, options: RenderOptions) -> str:
     """`path:line:column: severity: message [CODE name]`, then the closing lines."""
-    from kube_gaplint.report.full import statistics
-
     palette = Palette(options.color)
     lines = []
     for finding in report.findings:
@@ -27,6 +25,8 @@ def render(report: Report, options: RenderOptions) -> str:
         path, reason = (visible(text, ascii_only=options.ascii_only) for text in (error.path, error.reason))
         lines.append(f"{path}: could not be read: {reason}")
     if options.statistics:
+        from kube_gaplint.report.full import statistics
+
         lines += ["", *statistics(report, options), ""]
     if options.summary:
         lines += [visible(line, ascii_only=options.ascii_only) for line in closing_lines(report, options.min_severity)]

@@ -34,7 +34,6 @@ from kube_gaplint.text.limits import BROKEN, DEPTH, EXPANSION, NODES
 from kube_gaplint.text.nodes import Document, Entry, Item, Mapping, Node, Scalar, ScalarStyle, Sequence
 from kube_gaplint.text.resolve import NUMBER_STARTS, WORDS, resolve_plain, resolve_tagged
 from kube_gaplint.text.source import Place, Source, Span
-from kube_gaplint.text.syntax import TEMPLATE_TEXT, explain
 
 try:
     from _ruamel_yaml import CParser  # type: ignore[import-not-found]
@@ -509,6 +508,8 @@ def _unusual_mapping(composed: Composed, node: Mapping, start: int) -> Scalar | 
     if node.flow and len(entries) == 1 and isinstance(entries[0].key, Mapping) and entries[0].key.flow:
         shown = source.text[node.span.start : node.span.end]
         if shown.startswith("{{"):
+            from kube_gaplint.text.syntax import TEMPLATE_TEXT
+
             _report_once(composed, Problem("syntax", TEMPLATE_TEXT, Place(source, node.span)), since=start)
             return Scalar(source, node.span, shown, shown, "plain")
     own: list[Entry] = []
@@ -562,6 +563,8 @@ def _report_once(composed: Composed, problem: Problem, since: int) -> None:
 
 
 def _syntax_problem(source: Source, error: MarkedYAMLError, base: int) -> Problem:
+    from kube_gaplint.text.syntax import explain
+
     mark, context_mark = error.problem_mark or error.context_mark, error.context_mark
     at = len(source.text) if mark is None else base + mark.index
     context_at = None if context_mark is None else base + context_mark.index
