@@ -19,8 +19,8 @@ PROGRAM = """
 import sys
 before = set(sys.modules)
 sys.argv = ["gaplint", *sys.argv[1:]]
-from kube_gaplint.__main__ import main
-code = main()
+from kube_gaplint.__main__ import run
+code = run()
 print("\\n".join(sorted(set(sys.modules) - before)), file=sys.stderr)
 sys.exit(0 if code in (0, 1) else code)
 """

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import pytest
 
-from kube_gaplint.__main__ import main
+from kube_gaplint.__main__ import run
 from kube_gaplint.cache import place
 from kube_gaplint.cli import app
 
@@ -52,7 +52,7 @@ class Runner:
             patch.setattr(sys, "stderr", errors)
             os.chdir(self.folder)
             try:
-                code = main()
+                code = run()
             finally:
                 os.chdir(before)
                 gc.enable()  # a process of its own would end here
