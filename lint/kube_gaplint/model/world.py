@@ -5,16 +5,19 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from itertools import combinations
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from kube_gaplint import lazy_re
 from kube_gaplint.model.scale import counted
 from kube_gaplint.model.setting import Absent, Origin, Set, Setting, Unknown
-from kube_gaplint.model.slurm import Batch
 from kube_gaplint.model.training import Launcher, TrainingProcess
 from kube_gaplint.model.units import as_integer
 from kube_gaplint.model.workload import Container, Workload
+
+if TYPE_CHECKING:
+    from kube_gaplint.model.slurm import Batch
 
 AGENTS = frozenset({
     "torchrun", "torch.distributed.launch", "ft_launcher", "hyperpodrun", "dlrover-run", "deepspeed", "accelerate",
