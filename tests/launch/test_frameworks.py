@@ -215,6 +215,14 @@ FIELDS = ("save_path", "save_interval", "saving", "total", "retention", "resume"
             ("./logs/", "2 epochs", True, "32 epochs", None, True, None),
         ),
         (
+            "-m open_clip_train.main --save-frequency 0 --save-most-recent --zeroshot-frequency 2",
+            ("./logs/", "1 epoch", True, "32 epochs", None, False, None),
+        ),
+        (
+            "-m open_clip_train.main --save-frequency 5 --logs /l $MORE",
+            ("?", "?", True, "?", "?", "?", "?"),
+        ),
+        (
             "fairseq_cli/train.py data --save-dir /s --save-interval-updates 500 --keep-interval-updates 4",
             ("/s", "500 steps", True, None, 4, True, None),
         ),

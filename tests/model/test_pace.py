@@ -78,6 +78,8 @@ def test_the_size_of_the_set_bounds_the_steps_and_gives_none() -> None:
     pace = Pace(Quantity(10, "epochs"), samples_per_step=100, step_seconds=None, most_samples=2_000)
     assert (pace.most_steps, pace.total_steps, pace.smoke) == (200, None, True)
     assert not Pace(Quantity(11, "epochs"), 100, None, most_samples=2_000).smoke
+    assert Pace(Quantity(2, "epochs"), None, None, epoch_steps=100).smoke
+    assert not Pace(Quantity(3, "epochs"), None, None, epoch_steps=100).smoke
     assert Pace(Quantity(10, "epochs"), None, None, most_samples=2_000).most_steps is None
     assert Pace(Quantity(300, "steps"), 100, None, most_samples=2_000).most_steps == 300
 

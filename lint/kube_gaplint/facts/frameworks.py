@@ -18,6 +18,7 @@ everything that could set the key was seen.
 | first-leg | options of a first launch from another run's weights: with them every start begins anew |
 | device-batch, accumulation | samples of one process in a pass, and passes in a step |
 | training-samples | the training set is cut down to so many samples, for a trial |
+| steps-an-epoch | an epoch is cut short after so many batches; a number with a point is a share of it |
 | in-process-recovery | torchft, NVRx in-process restart: communicators are rebuilt inside the process |
 | overwrite-output | the output folder is emptied or ignored at the start |
 | weights-only | checkpoints hold no optimizer state: they cannot be resumed |
@@ -28,6 +29,7 @@ everything that could set the key was seen.
 | stall-shutdown | seconds after which Horovod ends a stalled run; 0 never |
 | save-on-each-node | every node writes the whole output by itself |
 | keeps-best | the best checkpoint is kept beside the newest ones |
+| replaces-when-written | an old checkpoint goes when the new one is written: a failure in between leaves the old one |
 | also-ends | a second limit of the run, which may end it before its steps are done |
 """
 
@@ -218,6 +220,8 @@ class FrameworkFacts(Struct, frozen=True, eq=False):
     second_path: tuple[PathOf, ...] = ()
     interval: tuple[Amount, ...] = ()
     interval_default: Default | None = None
+    every_epoch: Switch | None = None
+    """Whether it saves all that a restart needs after every epoch besides, over the save before."""
     strategy: Strategy | None = None
     saving: Switch | None = None
     saves_by: tuple[str, ...] = ()
@@ -280,6 +284,15 @@ _HF_EXTRA: Mapping[str, tuple[str, ...]] = {
 _HF_SAVE: Mapping[str, Effect] = {
     "no": "off", "false": "off", "none": "off", "steps": "steps", "epoch": "epochs", "epochs": "epochs", "best": "best",
 }  # fmt: skip
+
+_SAVE_TOP_K = (
+    "save-top-k", "ModelCheckpoint(save_top_k)", "log.ckpt.save-top-k",
+    "exp-manager.checkpoint-callback-params.save-top-k",
+)  # fmt: skip
+"""Lightning's own name and NeMo's. ModelCheckpoint removes an old file after the new one is saved, with a monitor and
+without (`_update_best_and_save` and `_save_none_monitor_checkpoint` in Lightning-AI/pytorch-lightning
+callbacks/model_checkpoint.py @003fe240), and NeMo's subclass when an asynchronous save is finished
+(`deferred_ckpts_to_remove` in NVIDIA/NeMo nemo/utils/callbacks/nemo_model_checkpoint.py @01d03c17)."""
 
 _MEGATRON_EXTRA: Mapping[str, tuple[str, ...]] = {
     "tensor-parallel": ("tensor-model-parallel-size",),
@@ -686,6 +699,8 @@ FRAMEWORKS: tuple[FrameworkFacts, ...] = (
             "nodes": ("trainer.num-nodes",),
             "devices": ("trainer.devices",),
             "data-workers": ("model.data.num-workers",),
+            "steps-an-epoch": ("trainer.limit-train-batches", "trainer.overfit-batches"),
+            "replaces-when-written": _SAVE_TOP_K,
         },
     ),
     FrameworkFacts(
@@ -992,6 +1007,8 @@ FRAMEWORKS: tuple[FrameworkFacts, ...] = (
         second_path=(_path("remote-sync"),),
         interval=(Amount(("save-frequency",), "epochs"),),
         interval_default=Default(1, "epochs", "--save-frequency 1"),
+        # src/open_clip_train/main.py: epoch_latest.pt, with the optimizer, after each epoch; CLAP's main.py has it, too
+        every_epoch=Switch(("save-most-recent",)),
         total=(Amount(("epochs",), "epochs"),),
         total_default=Default(32, "epochs", "--epochs 32"),
         resume=Resume("switch", ("resume",), note="--resume is not given"),
@@ -1127,7 +1144,13 @@ FRAMEWORKS: tuple[FrameworkFacts, ...] = (
             "DDPStrategy(timeout=timedelta(…)), likewise FSDPStrategy and DeepSpeedStrategy",
         ),
         signal_save=Switch((), default=None, note="on Slurm, Lightning saves and requeues on SIGUSR1"),
-        extra={"weights-only": ("ModelCheckpoint(save_weights_only)",)},
+        extra={
+            "weights-only": ("ModelCheckpoint(save_weights_only)",),
+            "steps-an-epoch": (
+                "trainer.limit-train-batches", "Trainer(limit_train_batches)",
+                "trainer.overfit-batches", "Trainer(overfit_batches)",
+            ),
+        },
     ),
     FrameworkFacts(
         name="deepspeed",
@@ -1283,6 +1306,7 @@ CONVENTIONS = Conventions(
         "model": ("model-name-or-path", "model-name", "pretrained-model-name-or-path", "base-model", "model-id"),
         "dataset": ("dataset-name", "dataset"),
         "overwrite-output": ("overwrite-output-dir",),
+        "replaces-when-written": _SAVE_TOP_K,
     },
     config=("config", "config-file", "cfg", "conf", "config-path", "yaml", "recipe", "hparams", "cfg-path", "params"),
 )  # fmt: skip

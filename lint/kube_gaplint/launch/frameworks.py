@@ -591,6 +591,12 @@ class _Reader:
         if effect == "?":
             return Unknown("what triggers a save is not known", setting.origin)
         found = self._amount(facts.interval)
+        each = None if facts.every_epoch is None else self._switch(facts.every_epoch)
+        if each is not None and not _within_an_epoch(found):
+            if isinstance(each, Unknown):
+                return Unknown("whether it saves after every epoch is not known", each.origin)
+            if isinstance(each, Set) and each.value:
+                return Set(Quantity(1, "epochs"), each.origin)
         if not isinstance(found, Absent):
             return found
         fallback = facts.interval_default
@@ -1061,6 +1067,10 @@ def _saves_besides(text: str) -> bool:
         elif not _FOR_SAVING.search(function):
             return True
     return False
+
+
+def _within_an_epoch(interval: Setting[Quantity]) -> bool:
+    return isinstance(interval, Set) and interval.value.unit == "epochs" and interval.value.amount <= 1
 
 
 def _count(setting: Setting[Quantity] | Setting[Quantity | None]) -> Setting[int]:

@@ -26,6 +26,8 @@ class Pace(Struct, frozen=True):
     step_seconds: float | None
     cut_to: float | None = None
     """Samples that the training set was cut down to."""
+    epoch_steps: float | None = None
+    """Steps after which an epoch is cut short."""
     usual: Quantity | None = None
     """The length that the script's defaults or the program's text give, unless who starts it says something else."""
     most_samples: float | None = None
@@ -40,6 +42,7 @@ class Pace(Struct, frozen=True):
             samples_per_step=known(process.settings.samples_per_step) or _by_device(process),
             step_seconds=step.value if isinstance(step, Set) else profile.step_seconds,
             cut_to=_number(process.settings.extra.get("training-samples")),
+            epoch_steps=_whole(process.settings.extra.get("steps-an-epoch")),
             usual=process.settings.usual_total or _by_its_text(process),
             most_samples=_most_samples(process),
         )
@@ -63,10 +66,15 @@ class Pace(Struct, frozen=True):
 
     @property
     def most_steps(self) -> float | None:
-        """Steps that the run has at most: those of its length, or of its epochs over a data set of known size."""
+        """Steps that the run has at most: those of its length, or of its epochs where those are cut short or go over a
+        data set of known size."""
         steps = self.total_steps
-        if steps is not None or self.total is None or self.total.unit != "epochs" or self.most_samples is None:
+        if steps is not None or self.total is None or self.total.unit != "epochs":
             return steps
+        if self.epoch_steps:
+            return self.total.amount * self.epoch_steps
+        if self.most_samples is None:
+            return None
         return self.steps(Quantity(self.total.amount * self.most_samples, "samples"))
 
     @property
@@ -168,6 +176,12 @@ def _most_samples(process: TrainingProcess) -> float | None:
         if given is not None:
             return most_samples(given.value.value if isinstance(given.value, Set) else given.word.known_end)
     return None
+
+
+def _whole(setting: Setting[str] | None) -> float | None:
+    """A whole number; None for one with a point, which is a share of something."""
+    whole = isinstance(setting, Set) and setting.value.isascii() and setting.value.isdigit()
+    return _number(setting) if whole else None
 
 
 def _number(setting: Setting[str] | None) -> float | None:

@@ -22,7 +22,8 @@ def check(process: TrainingProcess, _context: Context) -> Iterator[Gap]:
 
     ## What it flags
     A retention of exactly one (`save_total_limit=1`, `save_num_checkpoints_to_keep: 1`). A best checkpoint that is kept
-    beside it makes two, and is left alone.
+    beside it makes two, and is left alone; so is Lightning's `save_top_k`, which removes the old file when the new one
+    is written.
 
     ## Why it hurts
     The old checkpoint is deleted around the moment in which the new one is written, which is when a full disk or a
@@ -75,7 +76,9 @@ def check(process: TrainingProcess, _context: Context) -> Iterator[Gap]:
     retention = settings.retention
     if not process.workload.trains or not isinstance(retention, Set) or retention.value != 1:
         return
-    if not retention.origin.written or isinstance(settings.extra.get("keeps-best"), Set):
+    if not retention.origin.written:
+        return
+    if any(isinstance(settings.extra.get(key), Set) for key in ("keeps-best", "replaces-when-written")):
         return
     if any(isinstance(one, Set) and one.value for one in (settings.best_only, settings.in_memory)):
         return
