@@ -310,6 +310,8 @@ CHECKS = frozenset({"validate", "validator", "verify", "verifier", "check", "che
 # Those of them that say in a script's name all that it does, unless the name speaks of training as well.
 PROCESSING = CHORES - {"build", "install", "setup", "list", "healthcheck", "sync", "profile", "split", "shard"}
 TRAINING_WORDS = frozenset({"train", "trainer", "training", "pretrain", "pretraining", "finetune", "finetuning"})
+# Words by which a pool says that its nodes serve models.
+SERVING_WORDS = frozenset({"inference", "inferencing", "infer", "serving", "serve", "vllm", "sglang", "kserve"})
 
 # Calls that move data between ranks: a program that makes them and no other shows what it is for.
 COLLECTIVES = ("all_reduce(", "all_gather", "broadcast", "barrier(", "reduce_scatter", "all_to_all")

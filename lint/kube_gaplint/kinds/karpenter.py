@@ -5,7 +5,7 @@ Source rows: k8s.md D "Karpenter AMI", "Karpenter node life", "EKS Auto Mode".
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from kube_gaplint.bundle.bundle import Bundle
 from kube_gaplint.bundle.objects import KubeObject
@@ -64,6 +64,7 @@ def _pool(context: Context) -> NodePool:
         controller="eks-auto" if auto else "karpenter",
         budgets=budgets,
         taints=tuple(_taints(template)),
+        labels={key: value.value for key, value in _labels(context).items() if isinstance(value, Set)},
     )
 
 
@@ -92,6 +93,13 @@ def _template(context: Context) -> Part:
     return spec if context.object.kind == "Provisioner" else spec.at("template", "spec")
 
 
+def _labels(context: Context) -> Mapping[str, Setting[str]]:
+    """The labels of the pool's nodes."""
+    spec = context.root.at("spec")
+    of_nodes = ("labels",) if context.object.kind == "Provisioner" else ("template", "metadata", "labels")
+    return spec.at(*of_nodes).texts()
+
+
 def carries_gpus(context: Context) -> CarriesGpus:
     """Whether a pool carries GPUs."""
     evidence = Evidence()
@@ -99,8 +107,7 @@ def carries_gpus(context: Context) -> CarriesGpus:
     evidence.requirements(template.at("requirements"))
     evidence.taints(template.at("taints"))
     evidence.taints(template.at("startupTaints"))
-    labels = spec.at("labels") if context.object.kind == "Provisioner" else spec.at("template", "metadata", "labels")
-    evidence.labels(labels.texts())
+    evidence.labels(_labels(context))
     limits = spec.at("limits", "resources") if context.object.kind == "Provisioner" else spec.at("limits")
     for key, amount in limits.texts().items():
         evidence.label(key, amount)

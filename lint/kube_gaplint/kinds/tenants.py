@@ -21,6 +21,7 @@ def tenant_of(workload: Workload) -> Tenant | None:
         pool=None if len(chosen) > 1 else next(iter(chosen), ""),
         spared=all(map(_is_spared, with_gpus)),
         deadline_seconds=workload.deadline_seconds,
+        wants={key: one.value for pod in with_gpus for key, one in pod.node_selector.items() if isinstance(one, Set)},
     )
 
 

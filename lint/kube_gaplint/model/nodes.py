@@ -7,6 +7,7 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct, field
 
+from kube_gaplint.facts import purposes
 from kube_gaplint.model.setting import Absent, Origin, Set, Setting, Unknown
 from kube_gaplint.model.subject import Subject
 from kube_gaplint.model.tenants import Group, Tenants
@@ -101,6 +102,8 @@ class NodePool(Struct, eq=False):
     """Karpenter's disruption budgets, the default (10 %) where none is written."""
     taints: tuple[Taint, ...] = ()
     """Of a Karpenter pool, without those that only last while a node starts."""
+    labels: Mapping[str, str] = field(default_factory=dict)
+    """Those that a Karpenter pool gives its nodes, as far as they are known."""
     tenants: Tenants = field(default_factory=Tenants)
     """The GPU workloads of the given paths, some of which may land on the pool."""
 
@@ -134,12 +137,40 @@ class NodePool(Struct, eq=False):
 
     @property
     def only_serves(self) -> bool:
-        """The GPU workloads of the given paths that name the pool, or all where none does, serve or are for people.
+        """Its pods may move: they serve, or are for people.
 
-        Their pods may move.
+        Those are the GPU workloads of the given paths that choose the pool by its name or by a label of its nodes.
+        Where none does, the pool's own name, labels and taints may say it, or all GPU workloads that may land anywhere.
         """
-        users = self._naming if self.is_chosen else self.tenants.anywhere
-        return bool(users.members) and users.may_move
+        choosing = (self._naming, self.tenants.selecting(self.labels))
+        if any(group.members for group in choosing):
+            return all(group.may_move for group in choosing)
+        if self._says(purposes.TRAINING_WORDS):
+            return False
+        anywhere = self.tenants.anywhere
+        return self._says(purposes.SERVING_WORDS) or (bool(anywhere.members) and anywhere.may_move)
+
+    @property
+    def stands_among_serving(self) -> bool:
+        """No GPU workload of the given paths may land on it, and all that there are serve or are for people.
+
+        That is a hint of what the pool is for, no proof: they name other pools.
+        """
+        everyone = self.tenants.everyone
+        return (
+            not self.has_tenants
+            and bool(everyone.members)
+            and everyone.may_move
+            and not self._says(purposes.TRAINING_WORDS)
+        )
+
+    def _says(self, words: frozenset[str]) -> bool:
+        """Whether the pool's name, or a label or taint of its nodes, holds one of the words."""
+        texts = [self.name]
+        for key, value in (*self.labels.items(), *((taint.key, taint.value) for taint in self.taints)):
+            if value.lower() not in _DENIALS:
+                texts += [key, value]
+        return any(words.intersection(purposes.words_of(text)) for text in texts)
 
     def outlives(self, seconds: float) -> bool:
         """Whether a node of this age outlives every GPU workload of the given paths: each has an earlier deadline."""
@@ -175,6 +206,8 @@ class NodePool(Struct, eq=False):
         return None if None in answers else False
 
 
+_DENIALS = frozenset({"false", "no", "none", "disabled", "off", "0"})
+"""Values of a label that deny what its key says."""
 KEEPING_POLICIES = frozenset({"WhenEmpty", "Never"})
 """Values of `consolidationPolicy` that leave nodes with pods on them alone."""
 

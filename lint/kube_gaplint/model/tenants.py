@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -30,6 +30,8 @@ class Tenant(Struct, frozen=True):
     spared: bool
     """Karpenter disrupts none of its pods by itself: each is annotated so, or may be."""
     deadline_seconds: Setting[float]
+    wants: Mapping[str, str] = field(default_factory=dict)
+    """The node labels that its pods with GPUs select, as far as they are known."""
 
     @property
     def may_move(self) -> bool:
@@ -61,15 +63,18 @@ _NOBODY = Group()
 
 
 class Tenants(Struct, eq=False):
-    """All GPU workloads of the given paths: those that name a pool, by its name, and those that any pool may carry."""
+    """All GPU workloads of the given paths: those that name a pool, by its name, those that any pool may carry, and
+    everyone: these, and those whose roles name different pools."""
 
     named: dict[str, Group] = field(default_factory=dict)
     anywhere: Group = field(default_factory=Group)
+    everyone: Group = field(default_factory=Group)
 
     @classmethod
     def of(cls, tenants: Iterable[Tenant]) -> Tenants:
         found = cls()
         for one in tenants:
+            found.everyone.members.append(one)
             if one.pool:
                 found.named.setdefault(one.pool, Group()).members.append(one)
             elif one.pool is not None:
@@ -79,6 +84,11 @@ class Tenants(Struct, eq=False):
     def naming(self, pool: str) -> Group:
         """Those that name a pool in their node selectors."""
         return self.named.get(pool, _NOBODY)
+
+    def selecting(self, labels: Mapping[str, str]) -> Group:
+        """Those that name no pool, but select a label that somebody gave a pool's nodes."""
+        chosen = [one for one in self.anywhere.members if labels.items() & one.wants.items()]
+        return Group(chosen) if chosen else _NOBODY
 
     def on(self, pool: str) -> Iterator[Tenant]:
         """Those that may land on a pool."""

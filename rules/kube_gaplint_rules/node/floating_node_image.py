@@ -22,8 +22,9 @@ def check(pool: NodePool, _context: Context) -> Iterator[Gap]:
     ## What it flags
     A pool that can carry GPUs whose image is chosen by something that moves: `alias: al2023@latest`, a name pattern, an
     SSM parameter, an image family. Karpenter counts each new image as drift and replaces running nodes. Info for pools
-    that may or may not carry GPUs, and for pools whose nodes change only when they are made anew: a budget keeps drift
-    from them, or a static pool (`replicas`) is at its `limits.nodes`, so that no replacement can be started first.
+    that may or may not carry GPUs, for pools that only serve by what the given paths show, and for pools whose nodes
+    change only when they are made anew: a budget keeps drift from them, or a static pool (`replicas`) is at its
+    `limits.nodes`, so that no replacement can be started first.
 
     ## Why it hurts
     An AMI release that picks another kernel module left GPU nodes unusable; drift replaced nodes nobody had touched.
@@ -85,15 +86,16 @@ def check(pool: NodePool, _context: Context) -> Iterator[Gap]:
 def _gap(pool: NodePool, image: NodeImage) -> Gap:
     replaces = pool.replaces_drifted and pool.forbids("Drifted") is False
     certain = pool.gpus.answer == "yes"
+    serves = pool.only_serves or pool.stands_among_serving
     value = image.value.value if isinstance(image.value, Set) else image.form
     related = () if pool.gpus.origin is None else (Related(pool.gpus.origin, pool.gpus.reason),)
     what = "each new image counts as drift: running nodes are replaced" if replaces else "new nodes get another image"
     return Gap(
         image.origin,
         f"the machine image of {'GPU' if certain else 'possibly GPU'} pool {pool.name} floats: {value}",
-        f"{what}, and a kernel or driver that nobody tested meets the training",
+        f"{what}, and a kernel or driver that nobody tested meets {'the pods' if serves else 'the training'}",
         detail=f"{image.form}:{value}",
-        severity=Severity.WARNING if certain and replaces else Severity.INFO,
+        severity=Severity.WARNING if certain and replaces and not serves else Severity.INFO,
         related=related,
         fix=Fix("pin the image: a dated alias, or an image id that you tested"),
     )

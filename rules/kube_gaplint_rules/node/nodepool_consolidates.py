@@ -22,9 +22,10 @@ def check(pool: NodePool, _context: Context) -> Iterator[Gap]:
     ## What it flags
     A NodePool for GPU machines whose `consolidationPolicy` is `WhenEmptyOrUnderutilized`, written or by default,
     without a disruption budget of 0 that covers `Underutilized` at all times. Info for a pool that may, but need not,
-    hold GPU machines. Quiet where every GPU workload of the given paths carries `karpenter.sh/do-not-disrupt: "true"`,
-    where all of them serve, with `consolidateAfter: Never`, and on pools of a fixed size (`replicas`), which Karpenter
-    does not consolidate.
+    hold GPU machines, and where all GPU workloads of the given paths serve on other pools. Quiet where every GPU
+    workload of the given paths carries `karpenter.sh/do-not-disrupt: "true"`, where those that choose the pool (or,
+    where none does, its own name, labels or taints) are for serving, with `consolidateAfter: Never`, and on pools of a
+    fixed size (`replicas`), which Karpenter does not consolidate.
 
     ## Why it hurts
     In a public report 19 of 21 evictions came from consolidation. The tail of a job leaves nodes with little on them,
@@ -95,7 +96,7 @@ def check(pool: NodePool, _context: Context) -> Iterator[Gap]:
         f"{'GPU' if certain else 'possibly GPU'} pool {pool.name}{shown}",
         "training pods are evicted as soon as a node looks underused, which the tail of every job does",
         detail="consolidation",
-        severity=Severity.WARNING if certain else Severity.INFO,
+        severity=Severity.WARNING if certain and not pool.stands_among_serving else Severity.INFO,
         related=related,
         fix=_fix(policy),
     )

@@ -28,10 +28,11 @@ def check(pool: NodePool, _context: Context) -> Iterator[Gap]:
     A NodePool for GPU machines with a finite `expireAfter`, written or by default (720 hours). Disruption budgets do
     not hold expiry back; with a `terminationGracePeriod` it goes over disruption budgets of pods and
     `karpenter.sh/do-not-disrupt` as well. A node group with `maxInstanceLifetime` (eksctl, an Auto Scaling group) is
-    such a pool. Info for a pool that may, but need not, hold GPU machines, and where every GPU workload of the given
-    paths carries the annotation and no `terminationGracePeriod` is set. EKS Auto Mode allows at most 21 days, grace
-    period included: there an age below its default of 14 days is a gap, and the rest info. Quiet where all workloads
-    serve, or end before the nodes do (`activeDeadlineSeconds`).
+    such a pool. Info for a pool that may, but need not, hold GPU machines, where every GPU workload of the given paths
+    carries the annotation and no `terminationGracePeriod` is set, and where all of them serve on other pools. EKS Auto
+    Mode allows at most 21 days, grace period included: there an age below its default of 14 days is a gap, and the rest
+    info. Quiet where all GPU workloads that choose the pool (or, where none does, its own name, labels or taints) are
+    for serving, and where all of them end before the nodes do (`activeDeadlineSeconds`).
 
     ## Why it hurts
     All nodes of a run were made within minutes, so they reach their age within minutes as well: a run of five weeks
@@ -91,7 +92,7 @@ def check(pool: NodePool, _context: Context) -> Iterator[Gap]:
     also = f"; terminationGracePeriod {grace.value} then forces every pod out" if isinstance(grace, Set) else ""
     auto = pool.controller == "eks-auto"
     bound = ", and EKS Auto Mode ends them at 21 days whatever is written" if auto else ""
-    shortened = not auto or seconds < AUTO_DEFAULT
+    lenient = (auto and seconds >= AUTO_DEFAULT) or spared or pool.stands_among_serving
     related = [] if pool.gpus.origin is None else [Related(pool.gpus.origin, pool.gpus.reason)]
     if isinstance(grace, Set):
         related.append(Related(grace.origin, "it goes over do-not-disrupt and disruption budgets"))
@@ -100,7 +101,7 @@ def check(pool: NodePool, _context: Context) -> Iterator[Gap]:
         f"nodes of {what} pool {pool.name} end after {duration(seconds)}{default}{bound}{also}",
         "nodes of one run are of one age: they are drained one after the other, whatever runs on them",
         detail="expiry",
-        severity=Severity.WARNING if certain and not spared and shortened else Severity.INFO,
+        severity=Severity.WARNING if certain and not lenient else Severity.INFO,
         related=tuple(related),
         fix=_fix(pool, age),
     )
