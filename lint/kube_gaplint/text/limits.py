@@ -114,7 +114,7 @@ BUILD_OBJECTS = Limit(
 )
 BUILD_STEPS = Limit(
     "objects that the instructions of a build look at",
-    250_000,
+    200_000,
     "objects",
     "the build's patches and other instructions look at more than {most}, each time counted: it was given up",
 )
