@@ -716,3 +716,14 @@ def test_llama_cookbook_saves_into_one_folder() -> None:
     assert value(found.save_path) == "/runs/fine-tuned"
     assert value(found.retention) == 1
     assert value(read("torchrun finetuning.py --enable_fsdp --use_peft --output_dir=/o").settings.save_path) == "/o"
+
+
+@pytest.mark.parametrize(
+    ("options", "total"),
+    [
+        ("--total-steps 1e8", "100,000,000 steps"), ("--num_envs 4096 --total_steps 1e8", "100,000,000 samples"),
+        ("--num_envs 4096 --max_iterations 1500", "1,500 steps"),
+    ],
+)  # fmt: skip
+def test_steps_of_simulations_are_samples(options: str, total: str) -> None:
+    assert value(read(f"python walk.py {options}").settings.total) == total

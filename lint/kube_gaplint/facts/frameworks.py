@@ -1237,6 +1237,9 @@ class Conventions(Struct, frozen=True):
     extra: Mapping[str, tuple[str, ...]]
     config: tuple[str, ...]
     """Options that name a configuration file, which may hold every other one."""
+    simulations: tuple[str, ...]
+    """Options that say how many simulations run side by side (reinforcement learning): a program with one of them
+    counts steps of the environment, of which one step of training takes thousands."""
 
 
 DATA_FILES = (
@@ -1309,6 +1312,10 @@ CONVENTIONS = Conventions(
         "replaces-when-written": _SAVE_TOP_K,
     },
     config=("config", "config-file", "cfg", "conf", "config-path", "yaml", "recipe", "hparams", "cfg-path", "params"),
+    simulations=(
+        "num-envs", "n-envs", "num-environments", "n-environments", "num-parallel-envs", "env.num-envs",
+        "task.env.num-envs", "num-envs-per-gpu", "envs-per-gpu",
+    ),
 )  # fmt: skip
 
 IN_PROCESS_VARIABLES: Mapping[str, str] = {

@@ -22,3 +22,5 @@ LIGHTNING, LIGHTNING_OPTIONS = "lightning", "LightningCLI"
 
 HEARS_SIGNALS = ("SIGTERM", "sigterm", "SIGUSR1", "signal.signal", "signal_handler", "preempt")
 """Words by which a program that acts on a signal names it, a handler, or what the signal tells it."""
+LIBRARIES = frozenset({"torch", "horovod", "accelerate", "deepspeed"})
+"""Frameworks that handle no signal: where their program's text names one, the program itself acts on it."""

@@ -657,6 +657,8 @@ class _Reader:
         read = quantity(value.value, unit or "epochs-or-time-string")
         if read is None or unit is None:
             return Unknown(f"the unit of --{key} is not known", value.origin)
+        if unit == "steps" and "step" in key.lower() and self.look.given(CONVENTIONS.simulations) is not None:
+            return Set(Quantity(read.amount, "samples"), value.origin)  # each is one sample of experience
         return Set(read, value.origin)
 
     def _saving(

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kube_gaplint.facts.time_limits import EXIT_OPTION, LIGHTNING, LIGHTNING_OPTIONS, WATCHES
+from kube_gaplint.facts.time_limits import EXIT_OPTION, LIBRARIES, LIGHTNING, LIGHTNING_OPTIONS, WATCHES
 from kube_gaplint.findings import AddLine, Fix, Gap, Severity
 from kube_gaplint.model.pace import Pace, is_smoke
 from kube_gaplint.model.scale import duration, gpu_count, idle_cost, size
@@ -26,6 +26,8 @@ SHORT_JOB = 3600.0
 """Seconds of time limit up to which the whole job is a small loss."""
 FEW_GPUS = 4
 """GPUs up to which hours of work are a small loss."""
+FASTEST_STEP = 0.005
+"""Seconds of a step: where the limit leaves less for each, what the program counts as steps are none of training."""
 LEAD = 600.0
 """Seconds before the limit at which a program should begin to save."""
 
@@ -46,15 +48,16 @@ def check(batch: Batch, context: Context) -> Iterator[Gap]:
     time (Megatron's `--exit-duration-in-mins`, NeMo's `max_time_per_run`, Lightning's `max_time`). A program whose
     options are not all seen is judged where its text stands in the repository and mentions no limit of time.
     Info where the limit is an hour or less, for jobs of up to 4 GPUs, where the framework has no means of its own to
-    save at a signal or a time (verl), and where the run may well be done by then: up to 64 GPUs, and the limit leaves
-    two seconds or more for each of its steps. Quiet where it leaves more than a minute for each, where the program
-    saves every 10 minutes or more often, or by a loop of its own every 100 steps (`if step % 100 == 0`), and where
-    nothing is known of it.
+    save at a signal or a time (verl), where the program's own text acts on SIGTERM, and where the run may well be done
+    by then: up to 64 GPUs, and the limit leaves two seconds or more for each of its steps. Quiet where it leaves more
+    than a minute for each, where the program saves every 10 minutes or more often, or by a loop of its own every 100
+    steps (`if step % 100 == 0`), and where nothing is known of it.
 
     ## Why it hurts
-    At the limit Slurm sends SIGTERM to the steps, and SIGKILL after `KillWait`, 30 seconds by default: too short for a
-    checkpoint of terabytes. BLOOM ran 100-hour jobs and passed `--exit-duration-in-mins 5990`, 10 minutes less, so that
-    no run ended in the middle of its 3 hours between saves.
+    At the limit Slurm sends SIGTERM to the steps, and SIGKILL after `KillWait`, 30 seconds by default: enough for a
+    small model whose program saves at SIGTERM, too short for a checkpoint of terabytes. BLOOM ran 100-hour jobs and
+    passed `--exit-duration-in-mins 5990`, 10 minutes less, so that no run ended in the middle of its 3 hours between
+    saves.
 
     ## Bad
     ```bash
@@ -111,18 +114,24 @@ def check(batch: Batch, context: Context) -> Iterator[Gap]:
     helpless = all(_is_helpless(process) for process in processes)
     pace = [each for process in processes if (each := _seconds_a_step(process, context, seconds.value)) is not None]
     may_be_done = len(pace) == len(processes) and min(pace) >= ORDINARY_STEP and gpus is not None and gpus <= ONE_RACK
-    share = f", which leaves {duration(min(pace))} for each step" if pace else ""
+    share = f", which leaves {duration(min(pace))} for each step" if pace and min(pace) >= FASTEST_STEP else ""
+    hears = all(_acts_on_sigterm(process) for process in processes)
+    end = "only KillWait (30 s by default) after the SIGTERM on which the program acts" if hears else _NOTHING
+    lost = f"all work of {size(batch.workload)} since the last save is lost"
     yield Gap(
         Origin(limit.place),
-        f"the job is killed after {duration(seconds.value)}{share}, and nothing makes the program save shortly before",
-        f"all work of {size(batch.workload)} since the last save is lost" + (f": {hour} for each hour" if hour else ""),
+        f"the job is killed after {duration(seconds.value)}{share}, {end}",
+        (f"where its save takes longer, {lost}" if hears else lost) + (f": {hour} for each hour" if hour else ""),
         detail="time",
-        severity=Severity.INFO if small or helpless or may_be_done else Severity.WARNING,
-        fix=_fix(batch, processes, seconds.value),
+        severity=Severity.INFO if small or helpless or hears or may_be_done else Severity.WARNING,
+        fix=_fix(batch, processes, seconds.value, hears=hears),
     )
 
 
-def _fix(batch: Batch, processes: list[TrainingProcess], limit: float) -> Fix:
+_NOTHING = "and nothing makes the program save shortly before"
+
+
+def _fix(batch: Batch, processes: list[TrainingProcess], limit: float, *, hears: bool) -> Fix:
     """An option of the framework's own first; else the signal, by the way on which it reaches the program."""
     options = {process.framework.exit_option for process in processes if process.framework is not None}
     option = options.pop() if len(options) == 1 else ""
@@ -140,6 +149,8 @@ def _fix(batch: Batch, processes: list[TrainingProcess], limit: float) -> Fix:
             "let the program save ten minutes before, by the clock (SLURM_JOB_END_TIME) or at SIGUSR1: "
             "#SBATCH --signal=B:USR1@600 and a trap that passes it on, because srun does not start the program"
         )
+    if hears:
+        return Fix("ask for SIGTERM ten minutes before the end: #SBATCH --signal=TERM@600")
     line = "#SBATCH --signal=USR1@600"
     add = AddLine(Origin(batch.header), line, "header")
     if all(_in_lightning(process) for process in processes):
@@ -156,6 +167,12 @@ def _is_helpless(process: TrainingProcess) -> bool:
     """Its framework has no means to leave in time, and is not the repository's own code."""
     fixed = process.framework is not None and not process.framework.can_leave
     return fixed and next(process.text.texts, None) is None
+
+
+def _acts_on_sigterm(process: TrainingProcess) -> bool:
+    """Its own text has to do with SIGTERM. A framework's may be there without being switched on."""
+    own = process.framework is None or process.framework.name in LIBRARIES
+    return own and process.text.mentions("SIGTERM") is True
 
 
 def _ends_before(process: TrainingProcess, context: Context, limit: float) -> bool:
