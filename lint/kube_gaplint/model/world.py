@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from kube_gaplint import lazy_re
+from kube_gaplint.model.rendezvous import is_foreign
 from kube_gaplint.model.scale import counted
 from kube_gaplint.model.setting import Absent, Origin, Set, Setting, Unknown
 from kube_gaplint.model.training import Launcher, TrainingProcess
@@ -262,7 +263,7 @@ def _nodes(process: TrainingProcess) -> Iterator[Mismatch]:
         if told.value == 1 and not workload.subject.api_version.startswith("kubeflow.org/"):
             continue  # every pod may train by itself
         total = max(sizes)
-        if total == 1 and _one_of_several(process, agent):
+        if (total == 1 and _one_of_several(process, agent)) or (told.value > total and _led_from_outside(process)):
             continue
         yield Mismatch(
             f"nodes:{told.value}:{total}",
@@ -287,6 +288,12 @@ def _one_of_several(process: TrainingProcess, agent: Launcher | None) -> bool:
         return True
     given = (process.container.environment.variables.get(name) for name in ("PET_NODE_RANK", "NODE_RANK", "RANK"))
     return any(isinstance(rank, Set) and rank.origin.written for rank in given)
+
+
+def _led_from_outside(process: TrainingProcess) -> bool:
+    """The first rank is in a pod of another object, which adds pods to the group."""
+    leader = process.environment.get("MASTER_ADDR")
+    return isinstance(leader, Set) and is_foreign(process, leader.value)
 
 
 def _fixed(process: TrainingProcess) -> bool:
@@ -425,6 +432,8 @@ def _world_size(process: TrainingProcess) -> Iterator[Mismatch]:
     if not sizes or devices is None or told.value in sizes | {size * devices.value for size in sizes}:
         return
     pods = max(sizes)
+    if told.value > pods and ((pods == 1 and _one_of_several(process, None)) or _led_from_outside(process)):
+        return
     yield Mismatch(
         f"world:{told.value}:{pods}:{devices.value}",
         f"WORLD_SIZE is {told.value}, but there {'is' if pods == 1 else 'are'} {counted(pods, 'pod')} with "

@@ -24,8 +24,9 @@ def check(process: TrainingProcess, _context: Context) -> Iterator[Gap]:
     `--nnodes` that is no number of pods which could form the group; `-np` that is not workers × slots; a `WORLD_SIZE`
     of a program without launcher that is neither the pods nor all accelerators; tensor × pipeline × context parallel
     sizes that do not divide the processes (with a data-parallel size: that do not make them up); torchrun that srun
-    starts several times on a node, though it is told to be the node's only one. Elastic ranges, `auto`
-    and everything that is not known are left alone, and so is a job whose roles differ where any sum of them fits.
+    starts several times on a node, though it is told to be the node's only one. Elastic ranges, `auto` and everything
+    that is not known are left alone, and so is a job whose roles differ where any sum of them fits. So is an object
+    that is one of several of a group: its only pod is told its rank, or `MASTER_ADDR` names none of its pods.
 
     ## Why it hurts
     With a node too many the rendezvous waits and gives up after ten minutes, at every restart again. With one too
