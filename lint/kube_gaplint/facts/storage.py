@@ -16,10 +16,11 @@ COPYING_PROGRAMS = frozenset({
 
 UPLOADING_CALLS = (
     "upload_from_file", "upload_from_string", ".upload_file(", ".upload_fileobj(", ".put_object(", ".fput_object(",
-    "upload_blob(", "upload_folder(", "upload_large_folder(", "push_to_hub(", "log_artifact",
+    "upload_blob(",
 )  # fmt: skip
-"""Calls by which a program brings files away from its disk: the clients of Google Cloud Storage, boto3, MinIO, Azure
-Blob Storage and the Hugging Face Hub, and the artifacts of MLflow and Weights & Biases (each client's reference)."""
+"""Calls by which a program brings files away from its disk: the clients of Google Cloud Storage, boto3, MinIO and Azure
+Blob Storage (each client's reference). Pushes to a hub and artifacts of trackers are left out: example scripts hold
+them for an option that few give, and logs of plots."""
 
 DELETING_PROGRAMS = frozenset({"rm", "find", "tmpwatch", "tmpreaper"})
 
