@@ -54,6 +54,8 @@ KNOWN = [
     ("docker://nvcr.io/nvidia/pytorch:23.05-py3", (2, 0, 0), None),
     ("nvidia+pytorch+24.03-py3.sqsh", (2, 3), (2, 19, 3)),
     ("/fsx/containers/pytorch+24.11-py3.sqsh", (2, 6), None),
+    ("/images/lumi-pytorch-rocm-6.2.4-python-3.12-pytorch-v2.6.0.sif", (2, 6, 0), None),
+    ("train_torch2.3.1_cu121.sqsh", (2, 3, 1), None),
     ("nvcr.io/nvidia/pytorch:25.03-py3", (2, 7), (2, 25, 1)),
     ("nvcr.io/nvidia/pytorch:19.02-py3", None, None),
     ("nvcr.io/nvidia/nemo:24.07", (2, 3), None),
@@ -98,6 +100,10 @@ def test_images_with_torch(image: str, torch: tuple[int, ...] | None, nccl: tupl
         "rayproject/ray:2.38.0-py310-gpu",
         "",
         "a" * 4000,
+        "/images/pytorch-2.6.sif",
+        "/images/pytorch-24.05.1.sif",
+        "/images/mytorch-2.3.1.sif",
+        "registry.example/team/train:pytorch-v2.6.0",
     ],
 )
 def test_images_of_which_nothing_is_known(image: str) -> None:

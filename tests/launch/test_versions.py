@@ -67,12 +67,15 @@ RUNTIME = "pytorch/pytorch:2.3.1-cuda12.1-cudnn8-runtime"
         # these leave the image's torch alone
         ("pip install transformers datasets torchvision==0.16.0", (2, 3, 1), (2, 20, 5)),
         ("pip install torch", (2, 3, 1), (2, 20, 5)),
+        ("pip install -U transformers", (2, 3, 1), (2, 20, 5)),
         ("pip install -e .", (2, 3, 1), (2, 20, 5)),
         ("pip install -c constraints.txt deepspeed", (2, 3, 1), (2, 20, 5)),
         ("pip install torch-scatter==2.1.0", (2, 3, 1), (2, 20, 5)),
         ("echo pip install torch==1.0.0", (2, 3, 1), (2, 20, 5)),
         # and these make it unknown
         ("pip install torch>=2.4", None, None),
+        ("pip install -U torch", None, None),
+        ("pip install --pre torch --index-url https://x.example/nightly --force-reinstall", None, None),
         ("pip install torch==?", None, None),
         ("pip install ?", None, None),
         ("pip install -r requirements.txt", None, None),

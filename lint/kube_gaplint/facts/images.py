@@ -464,7 +464,18 @@ def contents(image: str) -> Contents:
     for row in REPOSITORIES:
         if row.pattern.search(name):
             return row.read(reference, row.title)
-    return UNKNOWN
+    return _of_file_name(image) if is_image_file(image) else UNKNOWN
+
+
+_TORCH_IN_NAME = lazy_re.compile(r"(?<![a-z0-9])(?:py)?torch[-_]?v?(?P<release>[12]\.\d+\.\d+)(?![\d.]*\d)", re.ASCII)
+
+
+def _of_file_name(image: str) -> Contents:
+    """An image file whose own name gives the full release of torch: `rocm-6.2.4-python-3.12-pytorch-v2.6.0.sif`."""
+    name = image.rsplit("/", 1)[-1]
+    found = _TORCH_IN_NAME.search(name.lower())
+    torch = release(found["release"]) if found else None
+    return UNKNOWN if torch is None else Contents(torch, None, True, f"the name of {name} gives torch {_dotted(torch)}")
 
 
 _MOVING_TAGS = frozenset({

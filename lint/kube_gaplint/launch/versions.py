@@ -156,7 +156,12 @@ _WHEEL = lazy_re.compile(r"(?:^|/)(?P<name>torch|nvidia_nccl_cu\d+)-(?P<version>
 _MAX_REQUIREMENTS = 100_000
 
 
+_RENEWS = frozenset({"-U", "--upgrade", "--force-reinstall", "-I", "--ignore-installed"})
+"""Options with which an installed release does not satisfy a bare name."""
+
+
 def _pip(words: Sequence[Word], files: Files | None) -> Iterator[_Change]:
+    renews = any(word.known in _RENEWS for word in words)
     takes_value = ""
     for word in words:
         text = word.known
@@ -171,7 +176,7 @@ def _pip(words: Sequence[Word], files: Files | None) -> Iterator[_Change]:
         elif text.startswith("--requirement="):
             yield from _requirements_file(word.from_offset(len("--requirement=")), files)
         elif not text.startswith("-"):
-            yield from _requirement(text, word.place)
+            yield from _requirement(text, word.place, renews=renews)
 
 
 def _unknown_word(word: Word) -> Iterator[_Change]:
@@ -182,7 +187,7 @@ def _unknown_word(word: Word) -> Iterator[_Change]:
         yield _Change(unknown, unknown, Origin(word.place))
 
 
-def _requirement(text: str, place: Place) -> Iterator[_Change]:
+def _requirement(text: str, place: Place, *, renews: bool = False) -> Iterator[_Change]:
     """One requirement as pip takes it: a name with version specifiers, or the address of a wheel."""
     origin = Origin(place)
     wheel = _WHEEL.search(text)
@@ -191,7 +196,7 @@ def _requirement(text: str, place: Place) -> Iterator[_Change]:
         name, version = wheel["name"].replace("_", "-"), release(wheel["version"])
     elif found is not None:
         name, version = found["name"].lower().replace("_", "-"), _pinned(found["specifiers"])
-        if not found["specifiers"].strip():
+        if not found["specifiers"].strip() and not renews:
             return  # an installed torch satisfies it; which one it is, the image tells or nobody does
     else:
         return

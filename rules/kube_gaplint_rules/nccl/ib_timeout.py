@@ -13,8 +13,9 @@ from kube_gaplint.rule import Context, rule
 TIMEOUT, RETRIES = "NCCL_IB_TIMEOUT", "NCCL_IB_RETRY_CNT"
 MOST_RETRIES = 7
 RECOMMENDED = 22
-COMMON_RELEASE = (2, 14)
-"""Assumed for messages where the release is not known: most images in use ship NCCL 2.14 or newer."""
+COMMON_RELEASE, LATER_RELEASE = (2, 14), (2, 23)
+"""Named in messages where the release is not known: most images in use ship NCCL 2.14 or newer, and the default is
+another one from 2.23."""
 
 
 @rule(
@@ -31,7 +32,8 @@ def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
     ## What it flags
     Several nodes over RDMA, and `NCCL_IB_TIMEOUT` is unset or not above the release's default (14 up to NCCL 2.13, 18
     from 2.14, 20 from 2.23), or `NCCL_IB_RETRY_CNT` is below 7. One try lasts 4.096 µs × 2^timeout, and 7 tries are the
-    most that the hardware knows: 18 gives up after about 7.5 s, 22 after two minutes. Info where RDMA is not evident.
+    most that the hardware knows: 18 gives up after about 7.5 s, 20 after 30 s, 22 after two minutes. Info where RDMA is
+    not evident.
 
     ## Why it hurts
     MegaScale traced stalls and failures on more than 10,000 GPUs to links that flapped for seconds while NCCL's default
@@ -100,7 +102,7 @@ def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
         yield Gap(
             Origin(home.place, "derived", node=home.node),
             f"{TIMEOUT} is not set and stays at {shown}",
-            _cost(process, default),
+            _cost(process, default, None if release else ib_timeout_default(LATER_RELEASE)),
             detail="unset",
             severity=Severity.WARNING if evident else Severity.INFO,
             related=related,
@@ -136,7 +138,10 @@ def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
             )
 
 
-def _cost(process: TrainingProcess, timeout: int) -> str:
-    seconds = ib_total_seconds(timeout)
+def _cost(process: TrainingProcess, timeout: int, later: int | None = None) -> str:
+    """`later`: the timeout of later releases, where the release is not known."""
+    seconds, more = ib_total_seconds(timeout), None if later is None else ib_total_seconds(later)
     away = "for long" if seconds is None else f"for about {duration(seconds)}"
+    if more is not None:
+        away += f", with NCCL {'.'.join(map(str, LATER_RELEASE))} or later {duration(more)},"
     return f"a link that is away {away} ends the run of {size(process.workload)}"

@@ -7,7 +7,7 @@ from kube_gaplint.model.pace import is_smoke
 from kube_gaplint.model.scale import duration, gpu_count, idle_cost, size
 from kube_gaplint.model.setting import Absent, Set
 from kube_gaplint.model.slurm import Batch, Step
-from kube_gaplint.model.watchdog import handling_by_default
+from kube_gaplint.model.watchdog import ASYNC, handling_by_default, switch
 from kube_gaplint.rule import Context, rule
 
 SMALL_LOSS = 3600.0
@@ -113,6 +113,17 @@ def _bound(batch: Batch) -> float | None:
     return max(found, default=None)
 
 
+def _hangs(batch: Batch) -> bool:
+    """No collective ends by itself: the release of torch leaves error handling off, and nothing switches it on."""
+    assert batch.workload is not None
+    return all(
+        process.launched_bare
+        and handling_by_default(process) is False
+        and isinstance(switch(process, ASYNC).value, Absent)
+        for process in batch.workload.processes
+    )
+
+
 def _gap(batch: Batch, step: Step, no_wait: bool) -> Gap:
     assert batch.workload is not None
     missing = "--kill-on-bad-exit"
@@ -126,7 +137,11 @@ def _gap(batch: Batch, step: Step, no_wait: bool) -> Gap:
     small = small or (isinstance(limit, Set) and limit.value <= SHORT_LIMIT)
     if isinstance(limit, Set) and limit.value <= (bound or AN_HOUR):
         cost = idle_cost(batch.workload, limit.value)
-        wait = f"until the job's limit of {duration(limit.value)} ends it" + (f": {cost}" if cost else "")
+        if bound is not None or _hangs(batch):
+            wait, most = f"until the job's limit of {duration(limit.value)} ends it", ""
+        else:
+            wait, most = f"until the collective or the job's limit of {duration(limit.value)} ends it", "up to "
+        wait += f": {most}{cost}" if cost else ""
     elif bound is not None:
         cost = idle_cost(batch.workload, bound)
         wait = f"until the collective times out after {duration(bound)}" + (f": {cost}" if cost else "")
