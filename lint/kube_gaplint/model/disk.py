@@ -72,9 +72,12 @@ def _has_writer(variable: str, workload: Workload, container: Container) -> bool
 
 def _checkpoints(process: TrainingProcess) -> Iterator[Write]:
     """Checkpoints that are written to the disk and taken away from there. Those that are lost with it are another gap:
-    once they go to a volume, the disk is not written."""
+    once they go to a volume, the disk is not written. Where it is not known when the program saves, the run may be over
+    before."""
     saved, saving = process.settings.save_path, process.settings.saving
     if not isinstance(saved, Set) or not saved.origin.written or (isinstance(saving, Set) and not saving.value):
+        return
+    if not isinstance(process.settings.save_interval, Set):
         return
     place = kept(process, saved)
     elsewhere = isinstance(process.settings.second_path, Set) or copied_elsewhere(process, saved.value, place.volume)
