@@ -16,6 +16,7 @@ from kube_gaplint.model.lone_restart import lone_restart
 from kube_gaplint.model.placement import any_spot
 from kube_gaplint.model.rendezvous import meeting
 from kube_gaplint.model.retry import FAILS_THE_SET, disruptions_are_ignored, pod_failure_policy, restart_policies
+from kube_gaplint.model.scale import gpu_count
 from kube_gaplint.model.setting import Absent, Origin, Set, Unknown
 from kube_gaplint.model.training import TrainingProcess
 from kube_gaplint.model.workload import RestartLayer, Workload
@@ -37,6 +38,8 @@ _OF_A_RULE = (
     "let the rule match only what a restart does not mend (onJobFailureReasons: [PodFailurePolicy] beside a "
     "podFailurePolicy), and set maxRestarts"
 )
+FEW_GPUS = 4
+"""GPUs up to which a job may well be a try."""
 
 
 @rule(
@@ -59,8 +62,8 @@ def check(workload: Workload, context: Context) -> Iterator[Gap]:
     `backoffLimit: 0`; a Kubeflow job whose effective `restartPolicy` is Never (the default of TFJob, XGBoostJob, JAXJob
     and MPIJob v1); a JobSet whose FailJobSet rule matches first; a Volcano Job that does not restart on PodFailed; and
     so on. Error on spot or preemptible nodes. For a RayJob without `backoffLimit` it is info where the program may have
-    retries of its own. Pods of a Volcano Job that the kubelet restarts one by one and that cannot meet again are
-    RETRY003's.
+    retries of its own, and so it is for jobs of up to 4 GPUs whose image alone knows what they run. Pods of a Volcano
+    Job that the kubelet restarts one by one and that cannot meet again are RETRY003's.
 
     ## Why it hurts
     Llama 3 405B was interrupted 466 times in 54 days, mostly by hardware, and only three of these needed a person,
@@ -145,6 +148,8 @@ def check(workload: Workload, context: Context) -> Iterator[Gap]:
     spot = any_spot(workload.roles)
     if spot is not None and severity is Severity.WARNING:
         severity = Severity.ERROR
+    elif severity is Severity.WARNING and _may_be_a_try(workload):
+        severity = Severity.INFO
     rate = time_between_failures(workload, context.profile)
     remedy = _OF_A_RULE if _by_rule(layer) else _REMEDIES.get(layer.owner)
     if layer.owner == "training operator" and any(meeting(process) == "static" for process in workload.processes):
@@ -165,6 +170,12 @@ def check(workload: Workload, context: Context) -> Iterator[Gap]:
         related=() if spot is None else (Related(spot, "the pods run on nodes that may be taken away at any time"),),
         fix=None if remedy is None else Fix(remedy, changes),
     )
+
+
+def _may_be_a_try(workload: Workload) -> bool:
+    """A few GPUs, and a program of which nothing is seen: it may run for minutes."""
+    gpus = gpu_count(workload)
+    return gpus is not None and gpus <= FEW_GPUS and not any(process.program for process in workload.processes)
 
 
 def _restarts_after_losses(workload: Workload) -> bool:
