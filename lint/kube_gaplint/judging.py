@@ -54,6 +54,12 @@ _PROBLEMS = {
         "the other value is lost without a word; the document was judged with the last one",
         "keep one of the two",
     ),
+    "repeated-key": _ProblemGap(
+        "GAP001",
+        Severity.INFO,
+        "nothing is lost as it stands, but whoever changes the first of the two changes nothing",
+        "keep one of the two",
+    ),
     "limit": _ProblemGap(
         "GAP002",
         Severity.ERROR,

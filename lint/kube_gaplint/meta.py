@@ -18,8 +18,9 @@ _ROWS = (
 ## What it flags
 A file that looks like a manifest (or was named on the command line) and that a YAML parser refuses: documents before
 the mistake are judged as usual, those behind it are not. And, as a warning, a key that is given twice in one mapping:
-the document is judged with the last of the two, as the API server reads it. Files that a template engine, `envsubst` or
-the like makes YAML of are passed over and counted as templates.
+the document is judged with the last of the two, as the API server reads it; info where both have the same value. Files
+that a template engine, `envsubst`, `sed` or a program beside them makes YAML of are passed over and counted as
+templates.
 
 ## Why it hurts
 A linter that passes over a broken file reports "no problems" for a job that it never looked at. Of two values for one

@@ -374,10 +374,19 @@ _PLACEHOLDERS = (
 _PLACEHOLDER_LINE = lazy_re.compile(rf"^[ \t]*(?:{'|'.join(_PLACEHOLDERS)})[ \t]*(?:#[^\n]*)?\r?$", re.MULTILINE)
 """A line that is a placeholder and nothing else: `envsubst`, `sed` or a person puts lines of YAML in its place."""
 
+_CAPITALS = r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+"
+_GLUED_WORD = lazy_re.compile(rf"^[ \t]*(?:- )?[\w.-]+:{_CAPITALS}[ \t]*\r?$", re.MULTILINE)
+"""A key with a word in capitals right behind its colon (`env:POD_ENV`): a program puts YAML in place of the word."""
+_WORD_TO_FILL_IN = lazy_re.compile(
+    rf"^[ \t]*(?:- )?(?!(?:name|key|value|type):)[\w./-]+: +([\"']?)({_CAPITALS})\1[ \t]*\r?$", re.MULTILINE
+)
+_FEWEST_WORDS = 2
+"""Other values of a file that are such words, from which on the one at the mistake is no slip."""
+
 
 def _is_template(text: str, problems: Iterable[Problem]) -> bool:
     """Whether a text that is no YAML would become some by a template engine: the parser stopped at a template mark,
-    after a line that begins with one, or at a line that is a placeholder."""
+    after a line that begins with one, at a line that is a placeholder, or at one of many words to be filled in."""
     for problem in problems:
         if problem.kind != "syntax":
             continue
@@ -389,7 +398,13 @@ def _is_template(text: str, problems: Iterable[Problem]) -> bool:
             return True
         if _PLACEHOLDER_LINE.search(near):
             return True
+        if _GLUED_WORD.search(near) and len(_words_to_fill_in(text)) >= _FEWEST_WORDS:
+            return True
     return False
+
+
+def _words_to_fill_in(text: str) -> set[str]:
+    return {found[2] for found in _WORD_TO_FILL_IN.finditer(text)}
 
 
 def _is_manifest(candidate: Candidate) -> bool:

@@ -203,6 +203,8 @@ def _derived_nodes(
     """Nodes where `--nodes` is not given."""
     if isinstance(tasks, Set) and isinstance(per_node, Set) and per_node.value:
         return Set(-(-tasks.value // per_node.value), tasks.origin)
+    if isinstance(tasks, Set) and tasks.value == 1:
+        return Set(1, tasks.origin)  # Slurm gives no job more nodes than tasks, whatever --nodes says
     if isinstance(per_job, Set) and isinstance(each, Set) and each.value[1]:
         return Set(-(-per_job.value[1] // each.value[1]), per_job.origin)
     if isinstance(nodelist, Set):

@@ -123,7 +123,7 @@ class ExpandedText(Struct, frozen=True):
 
 def _read_yaml(text: PlacedText, config: Config, expanded: bool) -> str:
     composed = compose(Source(config.path, text.text), _LIMITS)
-    if any(problem.kind != "duplicate-key" for problem in composed.problems):
+    if any(problem.kind not in ("duplicate-key", "repeated-key") for problem in composed.problems):
         return f"{config.path} cannot be read"
     roots = [document.root for document in composed.documents if document.root is not None]
     if not roots:

@@ -40,7 +40,7 @@ try:
 except ImportError:  # pragma: no cover - a platform without the compiled extension
     CParser = None
 
-ProblemKind: TypeAlias = Literal["syntax", "limit", "duplicate-key"]
+ProblemKind: TypeAlias = Literal["syntax", "limit", "duplicate-key", "repeated-key"]
 
 
 class Limits(Struct, frozen=True):
@@ -534,11 +534,20 @@ def _unusual_mapping(composed: Composed, node: Mapping, start: int) -> Scalar | 
         if earlier is not entry and len(composed.problems) < _MOST_PROBLEMS:
             line = source.position(earlier.key.span.start).line
             shown = key.text if len(key.text) <= 60 else key.text[:59] + "…"
+            if _lines(source, earlier.value) == _lines(source, entry.value):
+                message = f"the key `{shown}` is given twice (first on line {line}), with the same value"
+                _report(composed, "repeated-key", message, key.place)
+                continue
             message = f"the key `{shown}` is given twice (first on line {line}): only the last one counts"
             _report(composed, "duplicate-key", message, key.place)
     node.entries = own
     node.changed()
     return None
+
+
+def _lines(source: Source, node: Node) -> list[str]:
+    """The text of a node as it stands, without blanks at the ends of its lines."""
+    return [line.rstrip() for line in source.text[node.span.start : node.span.end].rstrip().splitlines()]
 
 
 def _merged_mappings(value: Node) -> list[Mapping] | None:
