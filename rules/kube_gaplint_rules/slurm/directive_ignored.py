@@ -11,6 +11,10 @@ HARMLESS = frozenset(
     {"requeue", "open-mode", "signal", "output", "error", "mail-type", "mail-user", "job-name", "comment"}
 )
 """Options that ask for no other resources: what they bring into force adds resilience or names."""
+WHERE = frozenset(
+    {"account", "clusters", "constraint", "exclude", "nodelist", "partition", "prefer", "qos", "reservation"}
+)
+"""Options that choose where and at what price a job runs: people switch them on and off from run to run."""
 
 
 @rule(
@@ -26,7 +30,9 @@ def check(batch: Batch, _context: Context) -> Iterator[Gap]:
 
     ## What it flags
     A line that sbatch does not read: behind the first command, with a blank between `#` and `SBATCH` in front of an
-    option, indented, or with an option that only srun knows (sbatch then refuses the whole script). Quiet for
+    option, indented, or with an option that only srun knows (sbatch then refuses the whole script). With a blank it is
+    a warning, because some people switch lines off so, and info where the line, or one next to it that is written
+    alike, chooses where the job runs (`--partition`, `--qos`): a preemptible queue goes with its `--requeue`. Quiet for
     `##SBATCH`, for prose, for here-documents that hold another script, for a commented-out alternative of an option
     that is in force, and for placeholders (`<your options>`, `{{ options }}`), which somebody fills in.
 
@@ -77,6 +83,25 @@ def check(batch: Batch, _context: Context) -> Iterator[Gap]:
             yield _gap(batch, [one])
 
 
+def _severity(batch: Batch, first: Directive) -> Severity:
+    if first.is_comment and not first.after_command and not WHERE.isdisjoint(_block(batch, first)):
+        return Severity.INFO
+    return Severity.ERROR if batch.trains and not first.is_comment else Severity.WARNING
+
+
+def _block(batch: Batch, directive: Directive) -> set[str]:
+    """The options of the commented lines, one below the other, that a commented line is one of."""
+    lines = {one.line.start.line: one.name for one in batch.directives if one.is_comment}
+    at = directive.line.start.line
+    names = {directive.name}
+    for step in (-1, 1):
+        line = at + step
+        while line in lines:
+            names.add(lines[line])
+            line += step
+    return names
+
+
 def _switched_off(batch: Batch, directive: Directive) -> bool:
     """A comment that is the alternative of an option in force, or a line that says the same once more."""
     inside = batch.directive(directive.name)
@@ -102,7 +127,7 @@ def _gap(batch: Batch, ignored: list[Directive]) -> Gap:
         f"{shown} {verb} not in force: {problem}",
         "the job is not accepted at all" if refused else "the job runs without what these lines ask for",
         detail="+".join(sorted({one.name for one in ignored})),
-        severity=Severity.ERROR if batch.trains else Severity.WARNING,
+        severity=_severity(batch, first),
         related=tuple(Related(Origin(one.place), "not in force either") for one in ignored[1:]),
         fix=_fix(batch, ignored),
     )
