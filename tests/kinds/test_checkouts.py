@@ -45,3 +45,27 @@ def test_a_checkout_is_told_by_the_name_of_the_repository(folder: str, volume: s
     (workload,) = build(bundle.load(discover.discover((str(top),))).bundle, Profile()).workloads
     (process,) = workload.processes
     assert (next(process.text.texts, None) is not None) == seen
+
+
+@pytest.mark.parametrize(
+    ("script", "project", "seen"),
+    [
+        ("cd /app && pip install -e . && python train.py", True, True),
+        ("cd /app; python3 -m pip install --no-deps -e .[dev]; python /app/train.py", True, True),
+        ("cd /app && pip install -e . && python train.py", False, False),
+        ("cd /app && pip install -r needs.txt && python train.py", True, False),
+        ("cd /opt/apex && pip install . && cd /app && python train.py", True, False),
+    ],
+)
+def test_a_project_is_told_by_its_installation(script: str, project: bool, seen: bool, tmp_path: Path) -> None:
+    top = tmp_path / "speech"
+    top.mkdir()
+    job = JOB.format(folder="/", volume="persistentVolumeClaim: {claimName: home}")
+    job = job.replace("[python, train.py]", f"[bash, -c, {script!r}]")
+    (top / "job.yaml").write_text(job, encoding="utf-8")
+    (top / "train.py").write_text("import torch\ntorch.save({}, '/home/x.pt')\n", encoding="utf-8")
+    if project:
+        (top / "setup.py").write_text("from setuptools import setup\n\nsetup()\n", encoding="utf-8")
+    (workload,) = build(bundle.load(discover.discover((str(top),))).bundle, Profile()).workloads
+    (process,) = workload.processes
+    assert (next(process.text.texts, None) is not None) == seen

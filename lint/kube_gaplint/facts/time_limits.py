@@ -20,7 +20,8 @@ WATCHES = (
 LIGHTNING, LIGHTNING_OPTIONS = "lightning", "LightningCLI"
 """Lightning's Trainer leaves by its `max_time`, which its own command line and configurations may give as well."""
 
-HEARS_SIGNALS = ("SIGTERM", "sigterm", "SIGUSR1", "signal.signal", "signal_handler", "preempt")
-"""Words by which a program that acts on a signal names it, a handler, or what the signal tells it."""
+HEARS_SIGNALS = lazy_re.compile(r"SIGTERM|sigterm|SIGUSR1|signal\.signal|signal_handler|preempt(?![ai]bl)")
+"""Words by which a program that acts on a signal names it, a handler, or what the signal tells it (no `preemptible`
+node, which has a price)."""
 LIBRARIES = frozenset({"torch", "horovod", "accelerate", "deepspeed"})
 """Frameworks that handle no signal: where their program's text names one, the program itself acts on it."""

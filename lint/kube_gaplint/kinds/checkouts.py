@@ -1,6 +1,7 @@
 """A pod that fetches the very repository which its manifest lies in: by `git clone`, by git-sync, or as Ray's working
 directory. What it then runs is there to be read, also where it copies it out of the clone first. So is what lies on a
-volume or in an image below a folder of the repository's name.
+volume or in an image below a folder of the repository's name, and in a folder from which the pod installs itself as a
+Python project, where the repository is one too.
 
 The repository is known by the name of its top folder, which is also the name that a clone gets.
 """
@@ -29,6 +30,12 @@ _COPY = lazy_re.compile(
     r"(?:^|[;&|\n])[ \t]*cp[ \t]+(?:-[\w-]+[ \t]+)*[\"']?(?P<source>[\w./-]+)[\"']?[ \t]+"
     r"[\"']?(?P<target>/[\w./-]+)[\"']?[ \t]*(?=[;&|\n]|\Z)"
 )
+_INSTALLED = lazy_re.compile(
+    r"(?:^|[;&|\n])[ \t]*cd[ \t]+[\"']?(?P<target>/[\w./-]+)[\"']?[ \t]*(?:&&|;|\n)\s*"
+    r"(?:(?:python3?[ \t]+-m|uv)[ \t]+)?pip3?[ \t]+install[ \t]+(?:-[\w-]+[ \t]+)*\.(?=[\s;&|\[]|\Z)"
+)
+"""`cd /app`, and `pip install -e .` next."""
+_PROJECT_FILES = ("setup.py", "pyproject.toml")
 _USUAL_BRANCHES = frozenset({"main", "master", "HEAD"})
 _LONGEST = 20_000
 _COMMON_NAMES = frozenset({
@@ -46,6 +53,8 @@ class Checkout:
         self._context = context
         self._places: tuple[frozenset[str], frozenset[str]] | None = None
         self._copies: list[tuple[str, str]] = []
+        self._installs: list[str] = []
+        """Folders of projects that the pod installs, of which it fetches none."""
         self._other_branch = False
         """Whether a branch of it is fetched that may hold other files."""
 
@@ -81,11 +90,17 @@ class Checkout:
         for target in targets:
             if path.startswith(target + "/"):
                 return in_repository(path[len(target) + 1 :], self._context)
+        for target in self._installs:
+            if path.startswith(target + "/") and self._is_project():
+                return in_repository(path[len(target) + 1 :], self._context)
         parts = path.split("/")
         for at, part in enumerate(parts[:-1]):
             if part in names:
                 return in_repository("/".join(parts[at + 1 :]), self._context)
         return None
+
+    def _is_project(self) -> bool:
+        return any(in_repository(name, self._context) is not None for name in _PROJECT_FILES)
 
     def _found(self) -> tuple[frozenset[str], frozenset[str]]:
         """Names of folders that hold the repository, and whole paths of such."""
@@ -96,6 +111,7 @@ class Checkout:
             texts = tuple(_texts(self._spec)) if own else ()
             for text in texts:
                 if not _fetches(text, own):
+                    self._installs += [found["target"].rstrip("/") for found in _INSTALLED.finditer(text)]
                     continue
                 if not _usual_branch(text):
                     self._other_branch = True

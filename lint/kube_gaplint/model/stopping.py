@@ -45,7 +45,7 @@ def saves_when_stopped(process: TrainingProcess) -> Origin | None:
 def ignores_signals(process: TrainingProcess) -> bool:
     """Whether its text is seen, at least in part, and nothing in it has to do with a signal."""
     seen = next(process.text.texts, None) is not None
-    return seen and process.text.mentions(*HEARS_SIGNALS) is not True
+    return seen and not any(HEARS_SIGNALS.search(text) for text in process.text.texts)
 
 
 def asked_grace(process: TrainingProcess) -> Set[float] | None:
