@@ -375,8 +375,10 @@ _PLACEHOLDER_LINE = lazy_re.compile(rf"^[ \t]*(?:{'|'.join(_PLACEHOLDERS)})[ \t]
 """A line that is a placeholder and nothing else: `envsubst`, `sed` or a person puts lines of YAML in its place."""
 
 _CAPITALS = r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+"
-_GLUED_WORD = lazy_re.compile(rf"^[ \t]*(?:- )?[\w.-]+:{_CAPITALS}[ \t]*\r?$", re.MULTILINE)
-"""A key with a word in capitals right behind its colon (`env:POD_ENV`): a program puts YAML in place of the word."""
+_GLUED_WORD = lazy_re.compile(
+    rf"^[ \t]*(?:- )?[\w.-]+:(?:[ \t]+(?:\"[^\"\n]*\"|'[^'\n]*'))?{_CAPITALS}[ \t]*\r?$", re.MULTILINE
+)
+"""A word in capitals right behind a colon or a quoted value (`env:POD_ENV`): a program puts YAML in its place."""
 _WORD_TO_FILL_IN = lazy_re.compile(
     rf"^[ \t]*(?:- )?(?!(?:name|key|value|type):)[\w./-]+: +([\"']?)({_CAPITALS})\1[ \t]*\r?$", re.MULTILINE
 )

@@ -315,6 +315,10 @@ SERVING_WORDS = frozenset({"inference", "inferencing", "infer", "serving", "serv
 
 # Calls that move data between ranks: a program that makes them and no other shows what it is for.
 COLLECTIVES = ("all_reduce(", "all_gather", "broadcast", "barrier(", "reduce_scatter", "all_to_all")
+# Their like in JAX, and what every JAX program that trains holds: there are no other ways to a gradient.
+JAX_COLLECTIVES = ("psum(", "pmean(", "all_gather(", "ppermute(", "pmap(", "block_until_ready(")
+JAX_GRADIENTS = ("grad", "vjp", "jvp", "linearize")
+JAX_ALONE = frozenset({"jax", "jaxlib", "numpy"})
 
 # Modules that a program may import and train nothing: whatever else it imports may do so for it.
 TRAINS_NOTHING = frozenset({"torch", "numpy", "mpi4py", "cuda", "pynvml"})

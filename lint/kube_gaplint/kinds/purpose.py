@@ -271,21 +271,37 @@ def _visibly_no_training(process: TrainingProcess, name: str) -> _Hint | None:
 
     It talks over the network, or it uses a finished model.
     """
-    text = process.container.files(process.program) if process.program.endswith(".py") else None
-    if text is None or any(call in text.text for call in purposes.TRAINING_CALLS):
+    text = _own_text(process)
+    if text is None or any(call in text for call in purposes.TRAINING_CALLS):
         return None
     modules = {
         name.split()[0].partition(".")[0]
-        for found in _IMPORT.finditer(text.text)
+        for found in _IMPORT.finditer(text)
         for name in found["names"].partition(" import ")[0].split(",")
         if name.strip()
     }
     own = modules - sys.stdlib_module_names
-    if "torch" in own and own <= purposes.TRAINS_NOTHING and any(call in text.text for call in purposes.COLLECTIVES):
+    if "torch" in own and own <= purposes.TRAINS_NOTHING and any(call in text for call in purposes.COLLECTIVES):
         return _Hint("benchmark", f"{name} takes no gradient and no step", 4)
-    if own <= purposes.USES_A_MODEL and any(call in text.text for call in purposes.INFERENCE_CALLS):
+    if "jax" in own and own <= purposes.JAX_ALONE and _computes_without_gradient(text):
+        return _Hint("benchmark", f"{name} takes no gradient", 4)
+    if own <= purposes.USES_A_MODEL and any(call in text for call in purposes.INFERENCE_CALLS):
         return _Hint("inference", f"{name} uses a model and takes no gradient", 4)
     return None  # an excerpt, perhaps
+
+
+def _own_text(process: TrainingProcess) -> str | None:
+    """The text of a Python program: a file that is visible to its container, or that its script writes."""
+    if not process.program.endswith(".py"):
+        return None
+    file = process.container.files(process.program)
+    return file.text if file is not None else next(process.text.texts, None)
+
+
+def _computes_without_gradient(text: str) -> bool:
+    """Whether a JAX program runs something on its devices, and takes no gradient."""
+    computes = any(call in text for call in purposes.JAX_COLLECTIVES)
+    return computes and not any(sign in text for sign in purposes.JAX_GRADIENTS)
 
 
 _ENDING_KINDS = frozenset({"Job", "CronJob", "JobSet", "RayJob", "Pod", "Workflow", "CronWorkflow", "sbatch"})

@@ -26,9 +26,9 @@ def check(workload: Workload, context: Context) -> Iterator[Gap]:
     """The image's name stands for another image tomorrow, so that a restart may run other code than before.
 
     ## What it flags
-    An image of a GPU training container without tag, or with a tag that moves (`latest`, `nightly`, `main`,
-    `24.05-latest`). Info for a single pod that nothing starts again, and for a fixed tag without digest: a registry may
-    still replace it. Digests pin, and templated names are unknown.
+    An image of a training container with GPUs, TPUs or other accelerators without tag, or with a tag that moves
+    (`latest`, `nightly`, `main`, `24.05-latest`). Info for a single pod that nothing starts again, and for a fixed tag
+    without digest: a registry may still replace it. Digests pin, and templated names are unknown.
 
     ## Why it hurts
     A run of weeks is restarted many times, on nodes that hold older copies and on nodes that pull anew. When two of
