@@ -126,12 +126,31 @@ def test_accelerators_of_the_largest_role(
     assert plain(workload(jobs(first, second, gpus, others)).accelerators_per_node) == each
 
 
+@pytest.mark.parametrize(("master", "total"), [("memory: 1Gi", 16), ("nvidia.com/gpu: 8", 24)])
+def test_a_master_without_accelerators_adds_none(master: str, total: int) -> None:
+    found = workload(PYTORCH.format(master=master))
+    assert (plain(found.nodes), plain(found.accelerators)) == (3, total)
+
+
 def test_nodes_are_the_pods_of_roles_that_train() -> None:
     found = workload(jobs(2, 3))
     assert plain(collective_nodes(found.roles, HERE)) == 5
     found.roles[1].trains = False
     assert plain(collective_nodes(found.roles, HERE)) == 2
 
+
+PYTORCH = """
+apiVersion: kubeflow.org/v1
+kind: PyTorchJob
+metadata: {{name: t}}
+spec:
+  pytorchReplicaSpecs:
+    Master:
+      template: {{spec: {{containers: [{{name: pytorch, image: a, resources: {{limits: {{{master}}}}}}}]}}}}
+    Worker:
+      replicas: 2
+      template: {{spec: {{containers: [{{name: pytorch, image: a, resources: {{limits: {{nvidia.com/gpu: 8}}}}}}]}}}}
+"""
 
 # Budgets
 

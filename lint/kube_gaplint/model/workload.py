@@ -309,8 +309,17 @@ class Workload(Struct, eq=False):
         """All accelerators of the collective (the world size of one process a device)."""
         nodes, each = self.nodes, self.accelerators_per_node
         if isinstance(nodes, Set) and isinstance(each, Set):
-            return Set(nodes.value * each.value, each.origin)
+            return Set((nodes.value - self._without(nodes.value)) * each.value, each.origin)
         return next(s for s in (nodes, each) if not isinstance(s, Set))
+
+    def _without(self, nodes: int) -> int:
+        """How many pods of the collective surely have no accelerator: a Master that only coordinates."""
+        roles = [role for role in self.roles if role.trains]
+        counts = [role.replicas.value for role in roles if isinstance(role.replicas, Set)]
+        if len(counts) < len(roles) or sum(counts) != nodes:
+            return 0
+        bare = (isinstance(role.pod.accelerator_count, Absent) for role in roles)
+        return sum(count for count, without in zip(counts, bare, strict=True) if without)
 
     @property
     def starts_again(self) -> Origin | None:
