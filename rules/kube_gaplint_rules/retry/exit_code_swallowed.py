@@ -2,9 +2,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kube_gaplint.facts.purposes import TRAINING_OPTIONS
 from kube_gaplint.facts.purposes import script as purpose_of_script
 from kube_gaplint.findings import AddLine, Fix, Gap, Related, Severity
-from kube_gaplint.model.command import LostStatus
+from kube_gaplint.model.command import LostStatus, Word
 from kube_gaplint.model.needs import loses_status
 from kube_gaplint.model.profiling import profiles_training
 from kube_gaplint.model.scale import size
@@ -114,10 +115,16 @@ def check(process: TrainingProcess, _context: Context) -> Iterator[Gap]:
 
 
 def _is_training(process: TrainingProcess) -> bool:
-    """A program that is seen to train; of scripts that are not seen, one whose name says so."""
-    if process.program or process.launchers:
+    """A program that is seen to train; of scripts that are not seen, one whose name or options say so."""
+    if process.program or process.launchers or any(map(_only_for_training, process.command.words)):
         return True
     return any(purpose_of_script(word.shown.rsplit("/", 1)[-1]) == "training" for word in process.command.words[:3])
+
+
+def _only_for_training(word: Word) -> bool:
+    """Whether it is an option that only trainings have (`--gradient_accumulation_steps`)."""
+    text = word.known or word.prefix
+    return text.startswith("--") and text[2:].partition("=")[0].replace("_", "-").lower() in TRAINING_OPTIONS
 
 
 def _message(lost: LostStatus, process: TrainingProcess) -> str:
