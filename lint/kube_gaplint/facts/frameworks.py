@@ -228,6 +228,9 @@ class FrameworkFacts(Struct, frozen=True, eq=False):
     """Calls of a visible script each of which shows that it saves."""
     needs: tuple[Literal["path", "interval"], ...] = ()
     """What must be given for anything to be saved."""
+    refuses_path_alone: bool = False
+    """It does not start with a save path and no interval: a program that is started so is a fork with a schedule of its
+    own."""
     saves_at_end: bool = False
     """It saves what it trained when it is done, whatever those say."""
     total: tuple[Amount, ...] = ()
@@ -353,6 +356,7 @@ _MEGATRON = FrameworkFacts(
     save_path=(_path("save"),),
     interval=(Amount(("save-interval", "persistent-save-interval"), "steps"),),
     needs=("path", "interval"),
+    refuses_path_alone=True,  # `validate_args` asserts an interval beside args.save, in all releases
     total=(
         Amount(("train-iters",), "steps"),
         Amount(("train-samples",), "samples"),

@@ -247,7 +247,7 @@ SUBCOMMANDS: dict[str, Meaning] = {
 }  # fmt: skip
 
 # Options that, when they are on, keep a training program from training (Megatron-LM and its forks).
-EVALUATION_SWITCHES = frozenset({"eval-only", "skip-train", "evaluate-only"})
+EVALUATION_SWITCHES = frozenset({"eval-only", "do-eval-only", "skip-train", "evaluate-only"})
 
 # Options of people's own programs that say what a start is for, and what they say where it trains nothing.
 MODES = frozenset({"job-type", "mode", "phase", "run-mode", "run-type", "task"})

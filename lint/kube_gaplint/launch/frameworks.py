@@ -201,7 +201,17 @@ def _by_name(row: FrameworkFacts, seen: _Seen) -> Origin | None:
     peeled = seen.peeled
     if not peeled.program or row.name not in _named(peeled.form, peeled.program, peeled.name):
         return None
+    if _is_by_its_text_another(row, seen):
+        return None
     return replace(peeled.origin, note=f"the program is {peeled.name}")
+
+
+def _is_by_its_text_another(row: FrameworkFacts, seen: _Seen) -> bool:
+    """Whether the visible text of a program that is called like one of a framework imports another one instead: many
+    a `pretrain_t5.py` has nothing of Megatron-LM."""
+    if seen.script is None or not row.recognition.imports or _by_script(row, seen) is not None:
+        return False
+    return any(_by_script(other, seen) is not None for other in FRAMEWORKS)
 
 
 @lru_cache(maxsize=1024)
@@ -694,6 +704,8 @@ class _Reader:
             if isinstance(given, Absent):
                 if given.origin.place != look.home.place:
                     return Set(False, given.origin)  # somebody wrote that it is not to be
+                if need == "interval" and facts.refuses_path_alone and not self._not_given("path"):
+                    return Unknown(f"{facts.title} does not start so: a fork saves on its own schedule", look.home)
                 return Set(False, Origin(given.origin.place, "default", f"{facts.title} saves nothing without it"))
             if isinstance(given, Unknown) and not given.prefix and self._not_given(need):
                 return given

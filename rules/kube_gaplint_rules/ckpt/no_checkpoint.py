@@ -28,7 +28,8 @@ def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
     program is not visible and no volume or bucket is either, where a script of your own saves nothing, or only when its
     training is over, and for replicas of torchft, which take their state from one another. Smoke tests of up to 200
     steps are left alone, whether an option or the program's text says so, or epochs, batch size and a data set of known
-    size (GSM8K); so are benchmarks, evaluation and inference.
+    size (GSM8K); so are benchmarks, evaluation and inference. Megatron-LM refuses `--save` without `--save-interval`: a
+    program that is started so is a fork with a schedule of its own, and left alone.
 
     ## Why it hurts
     BLOOM lost a GPU about once a week, GLM-130B ten nodes in its first weeks. Both went on because there was a
@@ -105,7 +106,7 @@ def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
             fix=Fix(f"set the framework's save path and interval, on {lasting(process.workload)}"),
             container=process.container.name,
         )
-    elif not isinstance(saving, Set) and not _durable_place(process):
+    elif not isinstance(saving, Set) and not _durable_place(process) and not _told_where(process):
         yield Gap(
             process.origin,
             "no checkpoint is visible: no save option, no volume that outlives the pod, no bucket",
@@ -114,6 +115,12 @@ def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
             fix=Fix("mount a claim, or save to a bucket"),
             container=process.container.name,
         )
+
+
+def _told_where(process: TrainingProcess) -> bool:
+    """Whether an option that is written names the place of its checkpoints."""
+    path = process.settings.save_path
+    return isinstance(path, Set) and path.origin.written
 
 
 def _durable_place(process: TrainingProcess) -> bool:
