@@ -275,6 +275,9 @@ TRIAL_FOLDERS = frozenset(
 # Folders whose scripts and manifests test the software itself.
 TEST_FOLDERS = frozenset({"functional_tests", "functional-tests", "integration_tests", "integration-tests"})
 
+# Words of a folder's name by which it holds steps of end-to-end tests, and the tools whose steps are manifests.
+END_TO_END = frozenset({"e2e", "kuttl", "chainsaw"})
+
 # Programs in front of a training program that measure it: such a run is short, and somebody watches it.
 PROFILERS = frozenset({"nsys", "ncu", "rocprof", "rocprofv2", "rocprofv3", "dlprof", "py-spy", "scalene"})
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kube_gaplint.facts.purposes import ON_PURPOSE, words_of
+from kube_gaplint.facts.purposes import END_TO_END, ON_PURPOSE, TRIAL_NAMES, words_of
 from kube_gaplint.findings import Fix, Gap, Severity
 from kube_gaplint.model.endless import only_waits
 from kube_gaplint.model.needs import runs_other_commands
@@ -34,8 +34,9 @@ def check(workload: Workload, _context: Context) -> Iterator[Gap]:
     A container with GPUs that runs nothing but `sleep infinity`, `tail -f /dev/null` or a loop of naps. Workers of an
     MPIJob and whatever runs an ssh server wait for their launcher; a terminal (`tty`), and names, images, labels and
     names of files (`shell.yaml`) that speak of notebooks, development, debugging, tests, autoscaling or inference say
-    that somebody needs it. Both are left alone, as are allocations that a batch script holds and loops that also run a
-    check (`nvidia-smi`).
+    that somebody needs it. So do a namespace for tests, and a folder of end-to-end tests (`e2e`, `kuttl`, `chainsaw`).
+    All these are left alone, as are allocations that a batch script holds and loops that also run a check
+    (`nvidia-smi`).
 
     ## Why it hurts
     The GPUs count as used, so that other jobs queue and autoscalers keep the nodes. OpenPAI's users asked for a
@@ -110,11 +111,15 @@ def check(workload: Workload, _context: Context) -> Iterator[Gap]:
 
 
 def _on_purpose(workload: Workload, role: Role, container: Container) -> bool:
-    """A terminal, its names, its image, its labels or its file's name say that somebody is to work in it."""
+    """A terminal, its names, its image, its labels or its file's name say that somebody is to work in it; or its
+    namespace or folder, that it waits for a test."""
     tty = container.fields.get("tty")
     if isinstance(tty, Set) and tty.value == "true":
         return True
-    texts = [workload.subject.name, role.name, container.name, workload.origin.place.source.path.rpartition("/")[2]]
+    folders, _, file = workload.origin.place.source.path.rpartition("/")
+    if TRIAL_NAMES.intersection(words_of(workload.subject.namespace)) or END_TO_END.intersection(words_of(folders)):
+        return True
+    texts = [workload.subject.name, role.name, container.name, file]
     if isinstance(container.image, Set):
         texts.append(container.image.value)
     for table in (workload.labels, role.pod.labels):
