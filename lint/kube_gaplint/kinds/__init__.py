@@ -71,7 +71,7 @@ ADAPTERS: dict[tuple[str, str], str] = {
     ("training.kubedl.io", "ElasticDLJob"): "kubedl",
 }
 
-POOL_KINDS = ("NodePool", "Provisioner")
+POOL_KINDS = ("NodePool", "Provisioner", "ComputeClass")
 """Kinds that are told of every workload that may run on them."""
 
 # Groups whose objects hold no job of their own: unknown kinds in them are not searched for pod templates.

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from kube_gaplint.bundle.bundle import Bundle
 from kube_gaplint.bundle.objects import KubeObject
 from kube_gaplint.facts import instances
+from kube_gaplint.facts.resources import COMPUTE_CLASS
 from kube_gaplint.kinds import node_os
 from kube_gaplint.kinds.context import Context
 from kube_gaplint.kinds.fields import Part
@@ -40,6 +41,8 @@ def adapt(item: KubeObject, bundle: Bundle, profile: Profile) -> Iterable[NodePo
             MIGRATION: spec.string("activeMigration", "optimizeRulePriority", default="false", note="GKE's default")
         },
         controller="gke",
+        name_label=COMPUTE_CLASS,
+        by_name=True,
     )
     upgrade = config.boolean("autoUpgrade")
     if isinstance(upgrade, Absent):

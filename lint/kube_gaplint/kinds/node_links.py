@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TypeGuard
 
 from kube_gaplint.model.nodes import CarriesGpus, HostAgent, NodeDaemon, NodePool, UpgradeAgent
 from kube_gaplint.model.surroundings import Pools
 from kube_gaplint.model.tenants import Tenant, Tenants
 
 _CONTROLLERS = frozenset({"karpenter", "eks-auto"})
+"""Of pools that make nodes for whatever is pending: workloads are to know of them."""
 
 
 class Housing:
     """The pools of the given paths, for workloads to know."""
 
     def __init__(self, views: Iterable[object]) -> None:
-        found = [view for view in views if isinstance(view, NodePool) and view.controller in _CONTROLLERS]
-        self.pools = tuple(found)
+        self._told = [view for view in views if must_be_told(view)]
+        self.pools = tuple(pool for pool in self._told if pool.controller in _CONTROLLERS)
         self._all = Pools(self.pools)
         self._named: dict[str, Pools] = {}
 
@@ -28,23 +30,28 @@ class Housing:
             return self._all
         named = self._named.get(tenant.pool)
         if named is None:
-            named = Pools(tuple(pool for pool in self.pools if pool.name == tenant.pool))
+            named = Pools(tuple(pool for pool in self.pools if pool.own_label == tenant.pool))
             self._named[tenant.pool] = named
         return named
 
     def tell(self, tenants: Iterable[Tenant]) -> None:
         """Tell all pools which GPU workloads there are."""
-        if self.pools:
+        if self._told:
             known = Tenants.of(tenants)
-            for pool in self.pools:
+            for pool in self._told:
                 pool.tenants = known
+
+
+def must_be_told(view: object) -> TypeGuard[NodePool]:
+    """Whether a view is of a pool that workloads may choose by its name, or land on."""
+    return isinstance(view, NodePool) and (view.controller in _CONTROLLERS or view.by_name)
 
 
 def must_know_workloads(view: object) -> bool:
     """Whether a view is of a pool that workloads may land on, or of something on every node of the cluster: on GPU
     nodes too, if there are any."""
-    if isinstance(view, NodePool):
-        return view.controller in _CONTROLLERS
+    if must_be_told(view):
+        return True
     return isinstance(view, UpgradeAgent | HostAgent | NodeDaemon) and view.gpus.everywhere
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kube_gaplint.model.setting import Absent, Set, Unknown
-from kube_gaplint.model.tenants import POOL_LABEL, SPARED, Tenant
+from kube_gaplint.model.tenants import NAMING_LABELS, SPARED, Tenant
 from kube_gaplint.model.workload import Pod, Workload
 
 
@@ -13,7 +13,12 @@ def tenant_of(workload: Workload) -> Tenant | None:
     with_gpus = [pod for pod in pods if not isinstance(pod.accelerator_count, Absent)]
     if workload.batch is not None or not with_gpus:
         return None
-    chosen = {one.value for pod in pods if isinstance(one := pod.node_selector.get(POOL_LABEL), Set)}
+    chosen = {
+        f"{label}={one.value}"
+        for pod in pods
+        for label in NAMING_LABELS
+        if isinstance(one := pod.node_selector.get(label), Set)
+    }
     return Tenant(
         subject=workload.subject,
         origin=workload.origin,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Literal, TypeAlias
 
 from msgspec import Struct, field
@@ -10,7 +10,7 @@ from msgspec import Struct, field
 from kube_gaplint.facts import purposes
 from kube_gaplint.model.setting import Absent, Origin, Set, Setting, Unknown
 from kube_gaplint.model.subject import Subject
-from kube_gaplint.model.tenants import Group, Tenants
+from kube_gaplint.model.tenants import NOBODY, POOL_LABEL, Group, Tenant, Tenants
 from kube_gaplint.model.training import Release
 
 Answer: TypeAlias = Literal["yes", "no", "unknown"]
@@ -106,6 +106,10 @@ class NodePool(Struct, eq=False):
     """Those that a Karpenter pool gives its nodes, as far as they are known."""
     tenants: Tenants = field(default_factory=Tenants)
     """The GPU workloads of the given paths, some of which may land on the pool."""
+    name_label: str = POOL_LABEL
+    """The label of its nodes that holds the pool's name."""
+    by_name: bool = False
+    """Pods land on it only where they choose it by its name: a compute class of GKE, whose nodes are tainted."""
 
     @property
     def object_origin(self) -> Origin:
@@ -122,33 +126,49 @@ class NodePool(Struct, eq=False):
         return bool(self._naming.members)
 
     @property
+    def own_label(self) -> str:
+        """The label that names the pool on its nodes, as `key=value`."""
+        return f"{self.name_label}={self.name}"
+
+    @property
     def _naming(self) -> Group:
-        return self.tenants.naming(self.name)
+        return self.tenants.naming(self.own_label)
+
+    @property
+    def _anywhere(self) -> Group:
+        """Those that name no pool, where they may land on this one."""
+        return NOBODY if self.by_name else self.tenants.anywhere
+
+    def may_carry(self) -> Iterator[Tenant]:
+        """The GPU workloads of the given paths that may land on it."""
+        yield from self._naming.members
+        yield from self._anywhere.members
 
     @property
     def has_tenants(self) -> bool:
         """Whether any GPU workload of the given paths may land on the pool."""
-        return self.is_chosen or bool(self.tenants.anywhere.members)
+        return self.is_chosen or bool(self._anywhere.members)
 
     @property
     def spares_its_tenants(self) -> bool:
         """There are GPU workloads in the given paths, and Karpenter disrupts none of them by itself."""
-        return self.has_tenants and self._naming.spared and self.tenants.anywhere.spared
+        return self.has_tenants and self._naming.spared and self._anywhere.spared
 
     @property
     def only_serves(self) -> bool:
         """Its pods may move: they serve, or are for people.
 
-        Those are the GPU workloads of the given paths that choose the pool by its name or by a label of its nodes.
-        Where none does, the pool's own name, labels and taints may say it, or all GPU workloads that may land anywhere.
+        Those are the GPU workloads of the given paths that choose the pool by its name or by a label of its nodes. Here
+        a Deployment of which nothing is seen counts as a server. Where none chooses it, the pool's own name, labels and
+        taints may say it, or all GPU workloads that may land anywhere.
         """
         choosing = (self._naming, self.tenants.selecting(self.labels))
         if any(group.members for group in choosing):
             return all(group.may_move for group in choosing)
         if self._says(purposes.TRAINING_WORDS):
             return False
-        anywhere = self.tenants.anywhere
-        return self._says(purposes.SERVING_WORDS) or (bool(anywhere.members) and anywhere.may_move)
+        anywhere = self._anywhere
+        return self._says(purposes.SERVING_WORDS) or (bool(anywhere.members) and anywhere.serves)
 
     @property
     def stands_among_serving(self) -> bool:
@@ -160,7 +180,7 @@ class NodePool(Struct, eq=False):
         return (
             not self.has_tenants
             and bool(everyone.members)
-            and everyone.may_move
+            and everyone.serves
             and not self._says(purposes.TRAINING_WORDS)
         )
 
@@ -174,7 +194,7 @@ class NodePool(Struct, eq=False):
 
     def outlives(self, seconds: float) -> bool:
         """Whether a node of this age outlives every GPU workload of the given paths: each has an earlier deadline."""
-        longest = max(self._naming.longest_seconds, self.tenants.anywhere.longest_seconds)
+        longest = max(self._naming.longest_seconds, self._anywhere.longest_seconds)
         return self.has_tenants and longest < seconds
 
     @property

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
+from kube_gaplint.facts.resources import COMPUTE_CLASS
 from kube_gaplint.model.setting import Origin, Set, Setting
 from kube_gaplint.model.subject import Subject
 
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from kube_gaplint.model.workload import Purpose
 
 POOL_LABEL = "karpenter.sh/nodepool"
+NAMING_LABELS = (POOL_LABEL, COMPUTE_CLASS)
+"""Labels of nodes whose value is the name of their Karpenter pool or GKE compute class."""
 SPARED = ("karpenter.sh/do-not-disrupt", "karpenter.sh/do-not-evict")
 """Annotations of a pod that keep Karpenter's voluntary disruptions from it; the second until v1beta1."""
 
@@ -26,7 +29,8 @@ class Tenant(Struct, frozen=True):
     origin: Origin
     purpose: Purpose
     pool: str | None
-    """The pool that its node selector names; empty where any will do, None where its roles name different ones."""
+    """The label by which its node selector names a pool, as `key=value`; empty where any pool will do, None where its
+    roles name different ones."""
     spared: bool
     """Karpenter disrupts none of its pods by itself: each is annotated so, or may be."""
     deadline_seconds: Setting[float]
@@ -34,9 +38,14 @@ class Tenant(Struct, frozen=True):
     """The node labels that its pods with GPUs select, as far as they are known."""
 
     @property
-    def may_move(self) -> bool:
+    def serves(self) -> bool:
         """It serves, or is for people: its pods may be started elsewhere."""
         return self.purpose in {"inference", "interactive"}
+
+    @property
+    def may_move(self) -> bool:
+        """It serves, or its kind replaces its pods one by one, and nothing says that it trains."""
+        return self.serves or (self.purpose == "unknown" and self.subject.kind in _REPLACES_ITS_PODS)
 
 
 class Group(Struct, dict=True, eq=False):
@@ -49,6 +58,10 @@ class Group(Struct, dict=True, eq=False):
         return all(one.spared for one in self.members)
 
     @cached_property
+    def serves(self) -> bool:
+        return all(one.serves for one in self.members)
+
+    @cached_property
     def may_move(self) -> bool:
         return all(one.may_move for one in self.members)
 
@@ -59,11 +72,12 @@ class Group(Struct, dict=True, eq=False):
         return max((limit.value if isinstance(limit, Set) else float("inf") for limit in limits), default=0.0)
 
 
-_NOBODY = Group()
+_REPLACES_ITS_PODS = frozenset({"Deployment", "ReplicaSet"})
+NOBODY = Group()
 
 
 class Tenants(Struct, eq=False):
-    """All GPU workloads of the given paths: those that name a pool, by its name, those that any pool may carry, and
+    """All GPU workloads of the given paths: those that name a pool, by its label, those that any pool may carry, and
     everyone: these, and those whose roles name different pools."""
 
     named: dict[str, Group] = field(default_factory=dict)
@@ -82,15 +96,10 @@ class Tenants(Struct, eq=False):
         return found
 
     def naming(self, pool: str) -> Group:
-        """Those that name a pool in their node selectors."""
-        return self.named.get(pool, _NOBODY)
+        """Those whose node selectors hold a pool's own label (`key=value`)."""
+        return self.named.get(pool, NOBODY)
 
     def selecting(self, labels: Mapping[str, str]) -> Group:
         """Those that name no pool, but select a label that somebody gave a pool's nodes."""
         chosen = [one for one in self.anywhere.members if labels.items() & one.wants.items()]
-        return Group(chosen) if chosen else _NOBODY
-
-    def on(self, pool: str) -> Iterator[Tenant]:
-        """Those that may land on a pool."""
-        yield from self.naming(pool).members
-        yield from self.anywhere.members
+        return Group(chosen) if chosen else NOBODY

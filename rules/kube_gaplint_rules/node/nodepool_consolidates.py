@@ -21,7 +21,8 @@ def check(pool: NodePool, _context: Context) -> Iterator[Gap]:
 
     ## What it flags
     A NodePool for GPU machines whose `consolidationPolicy` is `WhenEmptyOrUnderutilized`, written or by default,
-    without a disruption budget of 0 that covers `Underutilized` at all times. Info for a pool that may, but need not,
+    without a disruption budget of 0 that covers `Underutilized` at all times; a ComputeClass of GKE with accelerators
+    and `activeMigration.optimizeRulePriority: true`. Info for a pool that may, but need not,
     hold GPU machines, and where all GPU workloads of the given paths serve on other pools. Quiet where every GPU
     workload of the given paths carries `karpenter.sh/do-not-disrupt: "true"`, where those that choose the pool (or,
     where none does, its own name, labels or taints) are for serving, with `consolidateAfter: Never`, and on pools of a
@@ -71,12 +72,14 @@ def check(pool: NodePool, _context: Context) -> Iterator[Gap]:
     - https://github.com/dynamical-org/reformatters/pull/945
     """
     moves = pool.fields.get("activeMigration.optimizeRulePriority")
-    if pool.gpus.answer == "yes" and isinstance(moves, Set) and moves.value == "true":
+    if pool.gpus.answer == "yes" and isinstance(moves, Set) and moves.value == "true" and not pool.only_serves:
         yield Gap(
             moves.origin,
-            f"optimizeRulePriority lets GKE move running pods of GPU class {pool.name} to nodes of a higher priority",
-            "a run is evicted when a reservation or a cheaper machine becomes free",
+            f"optimizeRulePriority lets GKE move running pods of compute class {pool.name} to nodes of a higher "
+            "priority",
+            "a run is evicted as soon as machines of a higher priority are to be had",
             detail="migration",
+            severity=Severity.INFO if pool.stands_among_serving else Severity.WARNING,
             related=() if pool.gpus.origin is None else (Related(pool.gpus.origin, pool.gpus.reason),),
             fix=Fix("leave running pods where they are: optimizeRulePriority: false", _value(moves, "false")),
         )

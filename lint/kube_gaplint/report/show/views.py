@@ -100,7 +100,7 @@ def _pool(pool: nodes.NodePool, say: _Facts) -> None:
         if not isinstance(budget.schedule, Absent):
             words.append(f"at {_shown(budget.schedule)} for {_shown(budget.duration)}")
         say.item(" ".join(words), budget.origin)
-    for tenant in pool.tenants.on(pool.name):
+    for tenant in pool.may_carry():
         subject = tenant.subject
         say.item(f"may carry {subject.kind} {subject.name}".rstrip(), tenant.origin)
 
