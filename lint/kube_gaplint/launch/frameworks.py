@@ -545,11 +545,22 @@ class _Reader:
         names = CONVENTIONS.save_path
         while (found := self.look.given(names)) is not None:
             key, value = found
-            text = value.value.strip().lower() if isinstance(value, Set) else ""
+            text = value.value.strip().lower() if isinstance(value, Set) else self._ending(key)
             if not text.endswith(DATA_FILES):
                 return None if isinstance(value, Set) and text in _FALSE else value
             names = names[names.index(key) + 1 :]
         return None
+
+    def _ending(self, key: str) -> str:
+        """The text that ends an option's value which is not known as a whole (`/tmp/$label.json`)."""
+        option = self.look.options.find(key)
+        if option is None or option.bare:
+            return ""
+        words = self.peeled.words
+        at = words.index(option.word) if option.word in words else len(words)
+        separate = isinstance(option.word.pieces[-1], str) and "=" not in option.word.prefix
+        last = words[at + separate].pieces[-1] if at + separate < len(words) else ""
+        return last.lower() if isinstance(last, str) else ""
 
     def _script_path(self) -> Setting[str] | None:
         script = self.look.script

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 
 from msgspec import Struct
 
@@ -27,7 +28,7 @@ def disk_writes(workload: Workload, role: Role, container: Container) -> list[Wr
     """Folders that are surely written on the node's own disk, each once.
 
     Known by variables and options that name them (facts.resources), by checkpoints that are copied away from there, by
-    what the start script copies, and by emptyDirs that are mounted as scratch space.
+    what the start script copies, and by emptyDirs that are mounted as scratch space and that something names.
     """
     found: dict[str, Write] = {}
     for write in _writes(workload, role, container):
@@ -53,8 +54,19 @@ def _writes(workload: Workload, role: Role, container: Container) -> Iterator[Wr
         volume = role.pod.volume(mount.volume)
         if volume is None or volume.kind != "empty-dir" or mount.read_only or not isinstance(mount.path, Set):
             continue
-        if SCRATCH_FOLDERS.intersection((mount.path.value.rstrip("/").rpartition("/")[2].lower(), volume.name.lower())):
+        names = (mount.path.value.rstrip("/").rpartition("/")[2].lower(), volume.name.lower())
+        if SCRATCH_FOLDERS.intersection(names) and _is_named(mount.path.value.rstrip("/"), workload, container):
             yield Write(mount.path.value, "files", mount.origin, f"the emptyDir {volume.name}")
+
+
+def _is_named(folder: str, workload: Workload, container: Container) -> bool:
+    """Whether a command or a variable of a container names a folder: one that is only mounted may stay empty."""
+    variables = (value.value for _, value in container.environment.set_items())
+    words = (
+        word.shown for process in workload.processes if process.container is container for word in process.command.words
+    )
+    own = (word.shown for command in container.commands for word in command.words)
+    return any(folder in text for text in chain(variables, words, own))
 
 
 def _has_writer(variable: str, workload: Workload, container: Container) -> bool:

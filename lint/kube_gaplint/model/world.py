@@ -449,7 +449,7 @@ def _world_size(process: TrainingProcess) -> Iterator[Mismatch]:
 
 
 def _groups(process: TrainingProcess) -> Iterator[Mismatch]:
-    world = _world(process)
+    world = all_processes(process)
     sizes = {key: size for key in PARALLEL if (size := _size(process, key)) is not None}
     if world is None or not any(size.value > 1 for size in sizes.values()):
         return
@@ -481,7 +481,7 @@ def _extra(process: TrainingProcess, key: str) -> Setting[int] | None:
     return None if found is None else as_integer(found)
 
 
-def _world(process: TrainingProcess) -> Set[int] | None:
+def all_processes(process: TrainingProcess) -> Set[int] | None:
     """All processes of the run, by an agent's numbers or srun's tasks; None where one of them is not known."""
     agent = _agent(process)
     if agent is None:

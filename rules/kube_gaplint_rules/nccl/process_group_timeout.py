@@ -9,6 +9,7 @@ from kube_gaplint.model.scale import duration, idle_cost, size
 from kube_gaplint.model.setting import Absent, Origin, Set
 from kube_gaplint.model.training import TrainingProcess
 from kube_gaplint.model.watchdog import ASYNC, handling_by_default, switch
+from kube_gaplint.model.world import all_processes
 from kube_gaplint.rule import Context, rule
 
 SHORTEST_DEFAULT = 600.0
@@ -36,8 +37,9 @@ def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
     Several nodes, and neither the script nor the framework's options set the process-group timeout. Defaults differ: 10
     minutes in torch 2.2+, Megatron-LM and Accelerate; 30 minutes in the Hugging Face Trainer, Lightning, DeepSpeed and
     Ray Train, whatever torch says. No environment variable sets it. Info where the program is not visible, for up to 16
-    GPUs, where the default is at most 5 minutes (torchtitan), and where the framework has no option for it; jobs whose
-    own time limit is below six timeouts and smoke tests of up to 200 steps are left alone.
+    GPUs or, where those are not known, processes, where the default is at most 5 minutes (torchtitan), and where the
+    framework has no option for it; jobs whose own time limit is below six timeouts and smoke tests of up to 200 steps
+    are left alone.
 
     ## Why it hurts
     The timeout is what ends a hang: until it expires, every GPU waits. Too short is as bad: MegaScale saw jobs on more
@@ -114,6 +116,8 @@ def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
     if isinstance(limit, Set) and limit.value <= MANY_TIMES * seconds:
         return  # the job's own time limit ends a hang about as soon as a timeout would
     total = process.workload.accelerators
+    if not isinstance(total, Set):
+        total = all_processes(process) or total
     small = isinstance(total, Set) and total.value <= FEW_ACCELERATORS
     no_option = process.framework is not None and not process.framework.timeout_option
     brief = isinstance(timeout, Set) and timeout.value <= BRIEF
