@@ -55,11 +55,14 @@ OFF = ("", "none", "null", "~", "0", "-1", "false", "no", "off", "never", "disab
 
 
 class Amount(Struct, frozen=True):
-    """An option that holds an amount. Values in `off` count as if it were not given."""
+    """An option that holds an amount. Values in `off` count as if it were not given.
+
+    Options in `times` multiply it; each is 1 where it is not given."""
 
     keys: tuple[str, ...]
     unit: Unit
     off: tuple[str, ...] = OFF
+    times: tuple[str, ...] = ()
 
 
 class Default(Struct, frozen=True):
@@ -637,7 +640,12 @@ FRAMEWORKS: tuple[FrameworkFacts, ...] = (
         interval=(Amount(("checkpoint-period",), "steps"),),
         interval_default=Default(10_000, "steps", "checkpoint_period 10000"),
         saving=Switch(("enable-checkpointing",), default=True, note="enable_checkpointing true"),
-        total=(Amount(("steps",), "steps"), Amount(("max-train-steps",), "steps")),  # the second is MaxDiffusion's
+        total=(
+            Amount(("steps",), "steps"),
+            Amount(("max-train-steps",), "steps"),  # MaxDiffusion
+            # trainers/post_train/rl/train_rl.py, get_max_train_steps
+            Amount(("num-batches",), "steps", times=("rl.num-iterations", "num-epoch")),
+        ),
         total_default=Default(150_001, "steps", "steps 150001"),
         retention=(Amount(("max-num-checkpoints-to-keep",), "steps"),),
         resume=Resume("always", note="the same run_name goes on from its last checkpoint"),

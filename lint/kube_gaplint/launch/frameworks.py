@@ -644,10 +644,23 @@ class _Reader:
             if read is None:
                 unread = unread or Unknown(f"{value.value!r} cannot be read", value.origin)
                 continue
-            return unread or Set(read, value.origin)
+            return unread or self._times(amount, read, value.origin)
         if unread is not None:
             return unread
         return self._switched_off(amounts) or look.missing([key for amount in amounts for key in amount.keys])
+
+    def _times(self, amount: Amount, read: Quantity, origin: Origin) -> Setting[Quantity]:
+        """An amount with the options that multiply it."""
+        total = read.amount
+        for name in amount.times:
+            given = self.look.given((name,))
+            if given is None:
+                continue
+            factor = quantity(given[1].value, "steps") if isinstance(given[1], Set) else None
+            if factor is None:
+                return Unknown(f"it is multiplied by {name}, which is not known", given[1].origin)
+            total *= factor.amount
+        return Set(Quantity(total, read.unit), origin) if amount.times else Set(read, origin)
 
     def _switched_off(self, amounts: tuple[Amount, ...]) -> Absent | None:
         """An amount that the command line switches off in every form it has: no file that is not seen sets it then."""
