@@ -1052,9 +1052,16 @@ class _Reader:
         look = self.look
         if look.options.open_because or any(config.open_because for config in look.configs):
             return False
-        defaults = [script.declared[name] for name in _RESUME_OPTIONS if name in script.declared]
+        declared = [name for name in _RESUME_OPTIONS if name in script.declared]
+        defaults = [script.declared[name] for name in declared]
         off = all(isinstance(one, Absent) or (isinstance(one, Set) and one.value.lower() in _FALSE) for one in defaults)
-        return bool(defaults) and off and self.text.mentions(*_FINDS_ITS_LAST) is not True
+        if not declared or not off:
+            return False
+        # What it writes may be called the latest, and folders are listed for much: where the script restores its state
+        # only when it is told to, the modules that it imports are what may look for the last checkpoint.
+        told = not script.restores_if.isdisjoint(declared)
+        texts = islice(self.text.texts, 1 if told else 0, None)
+        return not any(word in text for text in texts for word in _FINDS_ITS_LAST)
 
     # -- the rest
 

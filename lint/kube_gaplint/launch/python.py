@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from msgspec import Struct, field
 
+from kube_gaplint import lazy_re
 from kube_gaplint.facts.python_calls import CALL_NAMES, CALLS, LOADING_CALLS, CallRow
 from kube_gaplint.launch.python_loops import is_step, loop_facts
 from kube_gaplint.launch.python_order import Order
@@ -132,6 +133,8 @@ class PythonFacts(Struct, eq=False):
     options: list[ProgramOption] = field(default_factory=list)
     files: list[FileUse] = field(default_factory=list)
     saves_once: bool = False
+    restores_if: frozenset[str] = frozenset()
+    """What is surely true wherever it reads the state of its optimizer back: `resume` under `if args.resume`."""
     """It saves, and only when its training is over: what it writes are results, and no checkpoints."""
     steps: Set[int] | None = None
     """The optimizer's steps of the whole run, where its loops tell."""
@@ -257,6 +260,9 @@ class _Reader:
             order = Order.of(root)
             self.facts.saves_once = bool(self.found_saves) and all(map(order.only_after_training, self.found_saves))
             self._loops(order)
+            restores = [order.tested_before(call) for call, _ in self.found_calls if _restores(call)]
+            if restores:
+                self.facts.restores_if = frozenset.intersection(*restores)
         self.facts.reads = self.folder.reads
         self.facts.changes.sort(key=lambda change: change.place.span)
 
@@ -582,6 +588,18 @@ def _arguments(call: Node) -> list[Node]:
     if holder is None or holder.type != "argument_list":
         return []
     return holder.named_children
+
+
+_RESTORES = lazy_re.compile(
+    r"(?i:optim)[^\n]{0,80}\.load_state_dict\Z"
+    r"|(?:\A|[._])(?:load_state|load_checkpoint|restore|restore_checkpoint|set_optimizer_state_dict|set_state_dict)\Z"
+    r"|(?:\A|[._])(?:dcp|checkpoint|checkpointer|ckpt|manager)\.load\Z"
+)
+"""Calls that read the state of an optimizer, or of a whole training, back."""
+
+
+def _restores(call: Node) -> bool:
+    return _RESTORES.search(text_of(call.child_by_field_name("function"))) is not None
 
 
 def _parameter_name(parameter: Node) -> Node | None:

@@ -14,6 +14,7 @@ _FUNCTIONS = frozenset({"function_definition", "lambda"})
 _ENTRIES = frozenset({"main"})
 _MOST_CALLERS = 50
 _DEEPEST = 5
+_GIVEN = (" is not None", " != None")
 
 
 class Order(Struct):
@@ -64,6 +65,19 @@ class Order(Struct):
         """Whether it is the program's `main`, which something outside calls once."""
         return self._callers(function) == [] and _text(function.child_by_field_name("name")) in _ENTRIES
 
+    def tested_before(self, call: Node, depth: int = 0) -> frozenset[str]:
+        """What is surely true where a call runs, by the last part of its name: `resume` under `if args.resume`."""
+        names: frozenset[str] = frozenset()
+        node = call
+        while node.parent is not None and node.type not in _FUNCTIONS:
+            if _is(node, node.parent, "if_statement", "consequence"):
+                names |= _asked(node.parent.child_by_field_name("condition"))
+            node = node.parent
+        callers = self._callers(node) if node.type in _FUNCTIONS and depth < _DEEPEST else None
+        if not callers:
+            return names
+        return names | frozenset.intersection(*(self.tested_before(caller, depth + 1) for caller in callers))
+
     def only_after_training(self, call: Node, depth: int = 0) -> bool:
         """Whether a call surely runs in no loop, and behind one: the loop in which the program trains.
 
@@ -96,6 +110,22 @@ class Order(Struct):
             return False
         callers = self._callers(scope)
         return callers is None or any(self._repeats(caller, depth + 1) for caller in callers)
+
+
+def _asked(condition: Node | None) -> frozenset[str]:
+    """The names that a condition asks to be true, or not to be None."""
+    if condition is None:
+        return frozenset()
+    parts = condition.named_children
+    if condition.type == "parenthesized_expression" and parts:
+        return _asked(parts[0])
+    if condition.type == "boolean_operator" and _text(condition.child_by_field_name("operator")) == "and":
+        return _asked(parts[0]) | _asked(parts[-1])
+    if condition.type == "comparison_operator" and len(parts) == 2 and _text(condition).endswith(_GIVEN):
+        return _asked(parts[0])
+    if condition.type in {"identifier", "attribute"}:
+        return frozenset({_text(condition).rpartition(".")[2]})
+    return frozenset()
 
 
 def _scope(call: Node) -> tuple[Node | None, bool]:

@@ -59,6 +59,7 @@ def script_facts(python: PythonFacts) -> ScriptFacts:
             for name in option.names
             if name.startswith("-")
         },
+        restores_if=frozenset(map(Options.normal, python.restores_if)),
         steps=python.steps,
         save_every=python.save_every,
         save_epochs=python.save_epochs,

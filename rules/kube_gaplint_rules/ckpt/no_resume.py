@@ -25,13 +25,13 @@ def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
     """Checkpoints are written, and a restart does not read them.
 
     ## What it flags
-    Saving is on, something restarts the job (an elastic one also whenever its size changes), and the framework neither
-    resumes by itself nor is told to: Megatron-LM with `--save` and no `--load`, NeMo with `resume_if_exists` false,
-    Composer without `autoresume`, a Hugging Face example that overwrites its output folder, a visible script that saves
-    while it trains and reads nothing back, or whose own option to resume is left out. Scripts that write their weights
-    once, after the training, have nothing to resume from. Frameworks that resume by themselves (torchtitan) are left
-    alone. Of a batch script an array, a chain, a new submission or `--requeue` is a restart; the requeueing after a
-    lost node, on by default in Slurm, is not.
+    Saving is on, something restarts the job (an elastic one also whenever its size changes) or its processes
+    (torchrun's `--max-restarts`), and the framework neither resumes by itself nor is told to: Megatron-LM with `--save`
+    and no `--load`, NeMo with `resume_if_exists` false, Composer without `autoresume`, a Hugging Face example that
+    overwrites its output folder, a visible script that saves while it trains and reads nothing back, or whose own
+    option to resume is left out. Scripts that write their weights once, after the training, have nothing to resume
+    from. Frameworks that resume by themselves (torchtitan) are left alone. Of a batch script an array, a chain, a new
+    submission or `--requeue` is a restart; the requeueing after a lost node, on by default in Slurm, is not.
 
     ## Why it hurts
     The job comes back, looks healthy, and trains from step 0, often writing over what it had: a preempted job of
@@ -91,11 +91,10 @@ def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
     if not (isinstance(settings.saving, Set) and settings.saving.value):
         return
     resume = settings.resume
-    again, rescaled = process.workload.starts_again, _rescaled(process.workload)
-    start = Related(again, "the job is started again") if again else None
-    if start is None and rescaled is not None:
-        start = Related(rescaled, "all processes start again when the number of pods changes")
-    if start is None or not isinstance(resume, Absent | Set) or (isinstance(resume, Set) and resume.value):
+    start = _start(process)
+    if start is None or not isinstance(resume, Absent | Set):
+        return
+    if isinstance(resume, Set) and resume.value:
         return
     written = isinstance(resume, Set) and resume.origin.written
     who = process.framework.title if process.framework is not None else "the program"
@@ -115,6 +114,20 @@ def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
         fix=Fix(_TITLE) if written else _fix(process),
         container=process.container.name,
     )
+
+
+def _start(process: TrainingProcess) -> Related | None:
+    """What surely starts the program again, as somebody wrote it."""
+    again, rescaled = process.workload.starts_again, _rescaled(process.workload)
+    if again is not None:
+        return Related(again, "the job is started again")
+    if rescaled is not None:
+        return Related(rescaled, "all processes start again when the number of pods changes")
+    for launcher in process.launchers:
+        restarts = launcher.max_restarts
+        if isinstance(restarts, Set) and restarts.value > 0 and restarts.origin.written:
+            return Related(restarts.origin, f"{launcher.kind} starts all processes again")
+    return None
 
 
 def _rescaled(workload: Workload) -> Origin | None:
