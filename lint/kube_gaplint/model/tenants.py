@@ -76,6 +76,11 @@ _REPLACES_ITS_PODS = frozenset({"Deployment", "ReplicaSet"})
 NOBODY = Group()
 
 
+def _fit(labels: Mapping[str, str], wants: Mapping[str, str]) -> bool:
+    own = ((key, value) for key, value in wants.items() if key in labels or "/" not in key)
+    return bool(labels.items() & wants.items()) and all(labels.get(key) == value for key, value in own)
+
+
 class Tenants(Struct, eq=False):
     """All GPU workloads of the given paths: those that name a pool, by its label, those that any pool may carry, and
     everyone: these, and those whose roles name different pools."""
@@ -100,6 +105,7 @@ class Tenants(Struct, eq=False):
         return self.named.get(pool, NOBODY)
 
     def selecting(self, labels: Mapping[str, str]) -> Group:
-        """Those that name no pool, but select a label that somebody gave a pool's nodes."""
-        chosen = [one for one in self.anywhere.members if labels.items() & one.wants.items()]
+        """Those that name no pool, but select a label that somebody gave a pool's nodes, and no other one of somebody's
+        own making: without a domain in front (`team`), it would stand on the pool as well."""
+        chosen = [one for one in self.anywhere.members if _fit(labels, one.wants)]
         return Group(chosen) if chosen else NOBODY
