@@ -428,6 +428,34 @@ def test_a_program_that_is_broken_is_read_as_far_as_it_goes() -> None:
 
 
 @pytest.mark.parametrize(
+    ("test", "names"),
+    [
+        ("args.resume", {"resume"}), ("(args.resume)", {"resume"}), ("resume is not None", {"resume"}),
+        ("args.resume and rank == 0", {"resume"}), ("args.resume or found", set()), ("not args.resume", set()),
+        ("args.resume is None", set()), ("found(args.resume)", set()),
+        ("(" * 9_000 + "args.resume" + ")" * 9_000, None),
+    ],
+)  # fmt: skip
+def test_under_which_option_it_restores(test: str, names: set[str] | None) -> None:
+    program = f"""
+        def load():
+            optimizer.load_state_dict(torch.load("latest.pt"))
+
+        def main():
+            if {test}:
+                load()
+            torch.save(state, "latest.pt")
+    """
+    found = read(textwrap.dedent(program)).restores_if
+    assert names is None or found == names
+
+
+def test_a_state_that_is_restored_at_two_places() -> None:
+    program = "if args.resume:\n    load_checkpoint()\nif found:\n    optim.load_state_dict(x)\ntorch.save(x, 'y')\n"
+    assert read(program).restores_if == frozenset()
+
+
+@pytest.mark.parametrize(
     "hostile",
     [
         "(" * 12_500, "f(a," * 5_000, "[{(" * 5_000, "x = " * 5_000, "'''" * 9_999, "lambda x:" * 5_000, "\0" * 999,

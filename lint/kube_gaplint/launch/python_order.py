@@ -14,6 +14,8 @@ _FUNCTIONS = frozenset({"function_definition", "lambda"})
 _ENTRIES = frozenset({"main"})
 _MOST_CALLERS = 50
 _DEEPEST = 5
+_MOST_RESTORES = 5
+"""Calls of one function that reads a state back; a program has one or two."""
 _GIVEN = (" is not None", " != None")
 
 
@@ -74,7 +76,7 @@ class Order(Struct):
                 names |= _asked(node.parent.child_by_field_name("condition"))
             node = node.parent
         callers = self._callers(node) if node.type in _FUNCTIONS and depth < _DEEPEST else None
-        if not callers:
+        if not callers or len(callers) > _MOST_RESTORES:
             return names
         return names | frozenset.intersection(*(self.tested_before(caller, depth + 1) for caller in callers))
 
@@ -114,18 +116,20 @@ class Order(Struct):
 
 def _asked(condition: Node | None) -> frozenset[str]:
     """The names that a condition asks to be true, or not to be None."""
-    if condition is None:
-        return frozenset()
-    parts = condition.named_children
-    if condition.type == "parenthesized_expression" and parts:
-        return _asked(parts[0])
-    if condition.type == "boolean_operator" and _text(condition.child_by_field_name("operator")) == "and":
-        return _asked(parts[0]) | _asked(parts[-1])
-    if condition.type == "comparison_operator" and len(parts) == 2 and _text(condition).endswith(_GIVEN):
-        return _asked(parts[0])
-    if condition.type in {"identifier", "attribute"}:
-        return frozenset({_text(condition).rpartition(".")[2]})
-    return frozenset()
+    names = set()
+    pending = [] if condition is None else [condition]
+    while pending:
+        node = pending.pop()
+        parts = node.named_children
+        if node.type == "parenthesized_expression":
+            pending.extend(parts[:1])
+        elif node.type == "boolean_operator" and _text(node.child_by_field_name("operator")) == "and":
+            pending.extend(parts)
+        elif node.type == "comparison_operator" and len(parts) == 2 and _text(node).endswith(_GIVEN):
+            pending.append(parts[0])
+        elif node.type in {"identifier", "attribute"}:
+            names.add(_text(node).rpartition(".")[2])
+    return frozenset(names)
 
 
 def _scope(call: Node) -> tuple[Node | None, bool]:
