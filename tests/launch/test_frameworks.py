@@ -140,7 +140,8 @@ FIELDS = ("save_path", "save_interval", "saving", "total", "retention", "resume"
             "pretrain_gpt.py --train-iters 9000 --save /c --save-interval 500",
             ("/c", "500 steps", True, "9,000 steps", None, False, 600.0),
         ),
-        ("pretrain_gpt.py --train-iters 9000 --save /c", ("/c", None, False, "9,000 steps", None, False, 600.0)),
+        # Megatron-LM itself refuses a path without an interval: a fork may save on a schedule of its own.
+        ("pretrain_gpt.py --train-iters 9000 --save /c", ("/c", None, "?", "9,000 steps", None, False, 600.0)),
         ("pretrain_gpt.py --train-iters 9000", (None, None, False, "9,000 steps", None, False, 600.0)),
         (
             "pretrain_gpt.py --train-samples 900 --save /c --save-interval 5 --load /b --distributed-timeout-minutes 9",

@@ -145,6 +145,8 @@ class Timeout(Struct, frozen=True):
     """How a user sets it, as written on the command line, in the configuration or in Python."""
     forks: tuple[TimeoutFork, ...] = ()
     """Forks that set it by another option."""
+    made_by: tuple[str, ...] = ()
+    """Calls of a visible script that make the process group before the framework would, with a timeout of their own."""
 
 
 class TimeoutFork(Struct, frozen=True):
@@ -444,7 +446,10 @@ FRAMEWORKS: tuple[FrameworkFacts, ...] = (
             unless=("overwrite-output-dir",),
             note="a checkpoint in output_dir is found unless overwrite_output_dir is set",
         ),
-        timeout=Timeout((Amount(("ddp-timeout",), "seconds"),), 1800.0, "ddp_timeout 1800", "ddp_timeout, in seconds"),
+        timeout=Timeout(
+            (Amount(("ddp-timeout",), "seconds"),), 1800.0, "ddp_timeout 1800", "ddp_timeout, in seconds",
+            made_by=("PartialState", "AcceleratorState", "Accelerator", "init_process_group", "init_distributed"),
+        ),
         extra=_HF_EXTRA,
     ),
     FrameworkFacts(
@@ -847,7 +852,10 @@ FRAMEWORKS: tuple[FrameworkFacts, ...] = (
             default=None,
             note="the example scripts look for the last checkpoint in output_dir",
         ),
-        timeout=Timeout((Amount(("ddp-timeout",), "seconds"),), 1800.0, "ddp_timeout 1800", "ddp_timeout, in seconds"),
+        timeout=Timeout(
+            (Amount(("ddp-timeout",), "seconds"),), 1800.0, "ddp_timeout 1800", "ddp_timeout, in seconds",
+            made_by=("PartialState", "AcceleratorState", "Accelerator", "init_process_group", "init_distributed"),
+        ),
         asynchronous=Switch((), default=False, note="the Trainer saves while training waits"),
         signal_save=Switch(("enable-jit-checkpoint",), note="enable_jit_checkpoint false"),
         extra=_HF_EXTRA,

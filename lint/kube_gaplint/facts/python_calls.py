@@ -62,6 +62,7 @@ CALLS: tuple[CallRow, ...] = (
         timeout=("timeout", "timedelta"),
     ),
     _row("accelerator", "Accelerator", "accelerate"),
+    _row("accelerate-state", "PartialState AcceleratorState", "accelerate"),
     _row(
         "hf-arguments",
         "TrainingArguments Seq2SeqTrainingArguments SFTConfig DPOConfig GRPOConfig PPOConfig RewardConfig KTOConfig "

@@ -900,6 +900,9 @@ class _Reader:
         if old is not None:
             return Unknown(f"--{old[0]} is of an older {facts.title}, whose default is another", old[1].origin)
         timeout = facts.timeout
+        for call in timeout.made_by if look.script is not None else ():
+            if look.script is not None and call in look.script.calls:
+                return Unknown(f"{call} makes the process group before {facts.title}", look.script.calls[call])
         missing = look.missing([key for amount in timeout.amounts for key in amount.keys])
         if isinstance(missing, Unknown):
             return missing

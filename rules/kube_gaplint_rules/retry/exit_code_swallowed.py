@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from kube_gaplint.facts.purposes import TRAINING_OPTIONS
 from kube_gaplint.facts.purposes import script as purpose_of_script
 from kube_gaplint.findings import AddLine, Fix, Gap, Related, Severity
-from kube_gaplint.model.command import LostStatus, Word
+from kube_gaplint.model.command import LostStatus, Script, Word
 from kube_gaplint.model.needs import loses_status
 from kube_gaplint.model.profiling import profiles_training
 from kube_gaplint.model.scale import size
@@ -141,13 +141,19 @@ def _message(lost: LostStatus, process: TrainingProcess) -> str:
     }[lost.way]
 
 
+def _whole(script: Script) -> str:
+    """The script in words: the options of a shell around it do not hold in one that it starts by `bash -c`."""
+    inside = script.form == "string" and script.parent is not None
+    return f"what `{script.shell} -c` runs: that of the script around it does not reach it" if inside else "the script"
+
+
 def _fix(lost: LostStatus) -> Fix:
     script = lost.command.script
     if lost.way == "pipe" and script is not None:
         if script.shell in _WITHOUT_PIPEFAIL:
             return Fix("run the script with `bash -o pipefail`: not every sh knows the option")
         if not lost.pipefail_suffices:
-            return Fix("set -eo pipefail at the top of the script")
+            return Fix(f"set -eo pipefail at the top of {_whole(script)}")
         several_lines = "\n" in script.text.text.strip()
         line = (AddLine(Origin(lost.place), "set -o pipefail"),) if several_lines else ()
         return Fix("set -o pipefail before the pipe", line, safe=True)
