@@ -41,3 +41,18 @@ def test_other_forms_and_the_oldest_of_all() -> None:
     lock = '[[package]]\nname = "torch"\nversion = "2.6.0"\n\n[[package]]\nname = "x"\nversion = "1.0"\n'
     assert least(uv__lock=lock) == (2, 6, 0)
     assert least(uv__lock=lock, requirements__txt="torch>=1.13\n") == (1, 13)
+
+
+def test_a_list_by_another_name_counts_where_no_other_says_anything() -> None:
+    def text(name: str, content: str) -> WholeText:
+        return WholeText(Source(name, content))
+
+    near, far = [text("requeriments.txt", "torch==2.1.1\n"), text("req-dev.txt", "ruff\n")], [text("env.yml", "")]
+    found = asked_torch(lambda _path: None, lambda: [far, near])
+    assert found is not None
+    assert (found.value, found.origin.note) == ((2, 1, 1), "requeriments.txt asks for torch 2.1.1")
+    standard = asked_torch(
+        lambda path: text(path, "torch==2.4.0") if path == "requirements.txt" else None, lambda: [near]
+    )
+    assert standard is not None
+    assert standard.value == (2, 4, 0)

@@ -5,13 +5,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec import Struct, field
 
-from kube_gaplint import disk
+from kube_gaplint import disk, lazy_re
 from kube_gaplint.bundle.beside import BesideFiles
 from kube_gaplint.bundle.nearness import Distance, distance
 from kube_gaplint.bundle.objects import KubeObject, objects_in
@@ -37,6 +37,9 @@ Found: TypeAlias = "KubeObject | Unknown | None"
 _LARGEST_REFERRED = 2**20
 _MOST_FILES_A_FOLDER = 400
 _MOST_FILES_SEARCHED = 4000
+_REQUIREMENTS = lazy_re.compile(r"(?i)[\w.-]*req[\w.-]*\.(?:txt|in)|[\w.-]*(?:conda|env)[\w.-]*\.ya?ml")
+"""How people call their lists of packages, misspelt ones included."""
+_MOST_REQUIREMENTS = 20
 
 
 class ScriptFile(Struct, eq=False):
@@ -274,6 +277,20 @@ class Bundle(Struct, eq=False, dict=True):
     def files_near(self, file: FileId) -> Files:
         """`text_near` for one file: what a batch script reads where it stands."""
         return lambda path: self.text_near(path, file)
+
+    def requirements_near(self, file: FileId) -> Iterator[list[WholeText]]:
+        """The files around a file that by their names list what is to be installed, those of a folder at a time, the
+        nearest folder first."""
+        here = file.folder
+        while here and within(here, file.root):
+            names = [name for name in disk.file_names(here) if _REQUIREMENTS.fullmatch(name)][:_MOST_REQUIREMENTS]
+            beside = (file.beside(os.path.relpath(os.path.join(here, name), file.folder)) for name in names)
+            found = [WholeText(source) for one in beside if one is not None and (source := self._source(one))]
+            if found:
+                yield found
+            if here == os.path.dirname(here):
+                return
+            here = os.path.dirname(here)
 
     def recipes_near(self, file: FileId) -> Recipes:
         """The Dockerfiles of images that one file names."""

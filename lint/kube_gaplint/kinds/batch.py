@@ -46,7 +46,7 @@ from kube_gaplint.model.workload import (
 )
 from kube_gaplint.text.nodes import Scalar
 from kube_gaplint.text.scalar_text import scalar_text
-from kube_gaplint.text.source import Files, PlacedText, no_files
+from kube_gaplint.text.source import Files, PlacedText, WholeText, no_files
 
 FROM_SUBMITTER = "the submitting shell may set it"
 _DAY = 86_400.0
@@ -68,6 +68,8 @@ class BatchScript(Struct):
     files: Files = field(default=no_files)
     recipes: Recipes = field(default=lambda _image: None)
     chain: tuple[Link, ...] = ()
+    requirements: Callable[[], Iterator[list[WholeText]]] = field(default=lambda: iter(()))
+    """Files around it that by their names list what is to be installed, nearest folder first."""
     site: Callable[[], SlurmConf | None] = field(default=lambda: None)
     """Looks for the site that the text beside the script names; its slurm.conf counts where no other is given."""
     given: tuple[Directive, ...] = ()
@@ -86,6 +88,7 @@ def of_file(script: ScriptFile, bundle: Bundle) -> BatchScript:
         "",
         _files(script.file, bundle),
         bundle.recipes_near(script.file),
+        requirements=lambda: bundle.requirements_near(script.file),
         site=lambda: slurm_conf.documented(script.file, bundle),
         submissions=tuple(bundle.submissions_of(script)),
     )
@@ -412,7 +415,11 @@ class _Reading:
             mounts=(),
             commands=self.commands,
             scripts=[self.script],
-            exposed={"files": self.source.files, "recipes": self.source.recipes},
+            exposed={
+                "files": self.source.files,
+                "recipes": self.source.recipes,
+                "requirements": self.source.requirements,
+            },
         )
         pod = Pod(
             origin=self.home,

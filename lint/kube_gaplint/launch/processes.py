@@ -360,7 +360,8 @@ class _Reader:
             return None
         from kube_gaplint.launch.project import asked_torch
 
-        return asked_torch(self.files)
+        around = self.container.exposed.get("requirements")
+        return asked_torch(self.files, around if callable(around) else lambda: ())
 
     def _is_early(self, torch: Setting[Release], image: Setting[str] | None) -> bool:
         """Whether the release is that of an image which holds a state of development before it."""

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 
 from kube_gaplint import lazy_re
 from kube_gaplint.facts.images import release
 from kube_gaplint.model.setting import Origin, Set
 from kube_gaplint.model.training import Release
-from kube_gaplint.text.source import Files
+from kube_gaplint.text.source import Files, PlacedText, WholeText
 
 _FILES = (
     "requirements.txt", "constraints.txt", "requirements.lock", "pyproject.toml", "uv.lock", "poetry.lock",
@@ -25,16 +25,23 @@ _ASKED = lazy_re.compile(
 _LOCKED = lazy_re.compile(r"""(?m)^name = "torch"\r?\nversion = "(?P<least>\d+(?:\.\d+)+)""")
 
 
-def asked_torch(files: Files) -> Set[Release] | None:
+def asked_torch(files: Files, around: Callable[[], Iterable[Iterable[WholeText]]] = lambda: ()) -> Set[Release] | None:
     """The oldest torch that fits what the project asks for; None where no file of it says. Where several files say
-    different things, the oldest of all."""
-    found = [one for name in _FILES for one in _asked(files, name)]
+    different things, the oldest of all.
+
+    `around` gives the files whose names are no standard ones (`requirements-gpu.txt`), of one folder after the other:
+    they count where no other says anything.
+    """
+    found = [one for name in _FILES if (text := files(name)) is not None for one in _asked(text, name)]
+    for texts in around() if not found else ():
+        found = [one for text in texts for one in _asked(text, text.source.path)]
+        if found:
+            break
     return min(found, key=lambda one: one.value) if found else None
 
 
-def _asked(files: Files, path: str) -> Iterator[Set[Release]]:
-    text = files(path)
-    if text is None or len(text.text) > _LARGEST:
+def _asked(text: PlacedText, path: str) -> Iterator[Set[Release]]:
+    if len(text.text) > _LARGEST:
         return
     for start, end, exact in _places(text.text, path.endswith(".lock")):
         shown = text.text[start:end]
