@@ -246,4 +246,4 @@ spec:
     text = POOL + job % ("here", "{karpenter.sh/nodepool: p5}") + job % ("there", "{karpenter.sh/nodepool: x}")
     model = build(bundle_of(main=text + job % ("any", "{}")), Profile())
     found = next(view for view in model.views if isinstance(view, NodePool))
-    assert [tenant.subject.name for tenant in found.tenants.on(found.name)] == ["here", "any"]
+    assert [tenant.subject.name for tenant in found.may_carry()] == ["here", "any"]

@@ -57,7 +57,8 @@ OFF = ("", "none", "null", "~", "0", "-1", "false", "no", "off", "never", "disab
 class Amount(Struct, frozen=True):
     """An option that holds an amount. Values in `off` count as if it were not given.
 
-    Options in `times` multiply it; each is 1 where it is not given."""
+    Options in `times` multiply it; each is 1 where it is not given.
+    """
 
     keys: tuple[str, ...]
     unit: Unit
