@@ -24,10 +24,11 @@ def check(workload: Workload, context: Context) -> Iterator[Gap]:
     ## What it flags
     A training container that writes caches, logs, data or checkpoints into its own layer or an emptyDir on disk, by the
     folders that its variables, options and start script name, and has no request or limit for `ephemeral-storage`.
-    Persistent volumes, host paths and emptyDirs in memory are no such disk. A tracker's folder (`WANDB_DIR`) counts
-    where the program's options turn the tracker on, and checkpoints where it is known when the program saves them:
-    the run may be over before. Checkpoints that are lost with the pod are another rule's, and where memory is not
-    requested either, that finding tells of both.
+    Persistent volumes, host paths and emptyDirs in memory are no such disk. An emptyDir that is mounted as scratch
+    space counts where a command or a variable names it, a tracker's folder (`WANDB_DIR`) where the program's options
+    turn the tracker on, and checkpoints where it is known when the program saves them: the run may be over before.
+    Checkpoints that are lost with the pod are another rule's, and where memory is not requested either, that finding
+    tells of both.
 
     ## Why it hurts
     A request of zero means that any use is above it: under disk pressure the kubelet evicts this pod first ("using 40
