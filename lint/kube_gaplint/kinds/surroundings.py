@@ -71,6 +71,7 @@ class Around(Struct, dict=True):
     _mesh_kinds: list[KubeObject] = field(default_factory=list)
     _selectors: dict[tuple[str, str], list[KubeObject]] = field(default_factory=dict)
     _reclaim: dict[str, Setting[str]] = field(default_factory=dict)
+    _by_namespace: dict[str, tuple[LimitDefaults, ...]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._declared()
@@ -151,7 +152,7 @@ class Around(Struct, dict=True):
             services=tuple(_service(item, roles) for item, roles in selected if item.kind == "Service"),
             pod_groups=tuple(self._pod_groups(workload, near)),
             memlock=self._memlock,
-            limits=tuple(self._limits(namespace)),
+            limits=self._limits_in(namespace),
             fills_requests=self._fills_requests,
             single_process_kill=self._single_process_kill,
             namespace_labels=self._namespace_labels(namespace, near),
@@ -239,6 +240,12 @@ class Around(Struct, dict=True):
             if own and own == namespace:
                 return Evidence(f"{item.kind} {item.name}", Part.of(item.node).origin)
         return None
+
+    def _limits_in(self, namespace: str) -> tuple[LimitDefaults, ...]:
+        known = self._by_namespace.get(namespace)
+        if known is None:
+            known = self._by_namespace[namespace] = tuple(self._limits(namespace))
+        return known
 
     def _limits(self, namespace: str) -> Iterable[LimitDefaults]:
         for item in self.bundle.by_kind("", "LimitRange"):

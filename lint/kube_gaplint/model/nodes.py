@@ -162,7 +162,7 @@ class NodePool(Struct, eq=False):
         a Deployment of which nothing is seen counts as a server. Where none chooses it, the pool's own name, labels and
         taints may say it, or all GPU workloads that may land anywhere.
         """
-        choosing = (self._naming, self.tenants.selecting(self.labels))
+        choosing = (self._naming, *self.tenants.selecting(self.labels))
         if any(group.members for group in choosing):
             return all(group.may_move for group in choosing)
         if self._says(purposes.TRAINING_WORDS):

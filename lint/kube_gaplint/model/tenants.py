@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec import Struct, field
 
@@ -72,13 +72,16 @@ class Group(Struct, dict=True, eq=False):
         return max((limit.value if isinstance(limit, Set) else float("inf") for limit in limits), default=0.0)
 
 
+Selector: TypeAlias = frozenset[tuple[str, str]]
+"""Labels that a pod wants its node to have."""
+
 _REPLACES_ITS_PODS = frozenset({"Deployment", "ReplicaSet"})
 NOBODY = Group()
 
 
-def _fit(labels: Mapping[str, str], wants: Mapping[str, str]) -> bool:
-    own = ((key, value) for key, value in wants.items() if key in labels or "/" not in key)
-    return bool(labels.items() & wants.items()) and all(labels.get(key) == value for key, value in own)
+def _fit(labels: Mapping[str, str], wants: Selector) -> bool:
+    own = ((key, value) for key, value in wants if key in labels or "/" not in key)
+    return bool(labels.items() & wants) and all(labels.get(key) == value for key, value in own)
 
 
 class Tenants(Struct, eq=False):
@@ -88,6 +91,8 @@ class Tenants(Struct, eq=False):
     named: dict[str, Group] = field(default_factory=dict)
     anywhere: Group = field(default_factory=Group)
     everyone: Group = field(default_factory=Group)
+    by_selector: dict[Selector, Group] = field(default_factory=dict)
+    """Of those that any pool may carry, the ones that want the same labels."""
 
     @classmethod
     def of(cls, tenants: Iterable[Tenant]) -> Tenants:
@@ -98,14 +103,15 @@ class Tenants(Struct, eq=False):
                 found.named.setdefault(one.pool, Group()).members.append(one)
             elif one.pool is not None:
                 found.anywhere.members.append(one)
+                if one.wants:
+                    found.by_selector.setdefault(frozenset(one.wants.items()), Group()).members.append(one)
         return found
 
     def naming(self, pool: str) -> Group:
         """Those whose node selectors hold a pool's own label (`key=value`)."""
         return self.named.get(pool, NOBODY)
 
-    def selecting(self, labels: Mapping[str, str]) -> Group:
+    def selecting(self, labels: Mapping[str, str]) -> list[Group]:
         """Those that name no pool, but select a label that somebody gave a pool's nodes, and no other one of somebody's
         own making: without a domain in front (`team`), it would stand on the pool as well."""
-        chosen = [one for one in self.anywhere.members if _fit(labels, one.wants)]
-        return Group(chosen) if chosen else NOBODY
+        return [group for wants, group in self.by_selector.items() if _fit(labels, wants)]
