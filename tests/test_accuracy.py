@@ -474,3 +474,13 @@ def test_a_report_as_gaplint_writes_it_is_read(folders: list[Path]) -> None:
     (found,) = gaplint.workloads(one)
     assert (found.object.named, found.location.line, found.purpose) == ("Job loud", 1, "training")
     assert json.loads(msgspec.json.encode(gaplint.findings(one).findings[0]))["object"]["name"] == "loud"
+
+
+def test_the_newest_draw_comes_first_and_one_without_a_row_before_it() -> None:
+    rows = [row(draw=draw) for draw in ("b", "new", "a", "b")]
+    found = verdicts.by_draw(rows, {"a": "all", "b": "some"})
+    assert [(draw, len(members)) for draw, members in found.items()] == [("new", 1), ("b", 2), ("a", 1)]
+
+
+def test_the_table_of_draws_names_those_that_were_judged() -> None:
+    assert set(verdicts.draws_of(verdicts.DRAWS)) == {row.draw for row in verdicts.read(verdicts.VERDICTS)}

@@ -16,13 +16,15 @@ PAGE = Path(__file__).parents[2] / "docs" / "accuracy.md"
 
 
 def precision(rows: Sequence[Row], _counts: Sequence[Count]) -> Iterator[str]:
-    """One table a draw, newest last: all, by severity, by family."""
+    """One table a draw, newest first: all, by severity, by family."""
+    draws = verdicts.draws_of(verdicts.DRAWS)
     judged = [row for row in rows if row.verdict and row.severity != QUIET]
     if not judged:
         yield "Nothing has been judged yet."
-    for draw, members in verdicts.latest(judged).items():
+    for draw, members in verdicts.by_draw(judged, draws).items():
         repositories = len({row.repository for row in members})
-        yield f"Findings of version `{draw[:12]}`, from {repositories} repositories:"
+        drawn = f"; drawn from {draws[draw]}" if draw in draws else ""
+        yield f"Findings of version `{draw[:12]}`, in {repositories} repositories{drawn}:"
         yield ""
         yield "| findings | judged | right | precision (95 % interval) | weighted by frequency |"
         yield "| --- | ---: | ---: | ---: | ---: |"
@@ -51,7 +53,7 @@ def missed(rows: Sequence[Row], _counts: Sequence[Count]) -> Iterator[str]:
         return
     yield "| version | quiet workloads judged | rightly quiet | share (95 % interval) | missed |"
     yield "| --- | ---: | ---: | ---: | --- |"
-    for draw, members in verdicts.latest(judged).items():
+    for draw, members in verdicts.by_draw(judged, verdicts.draws_of(verdicts.DRAWS)).items():
         share = plain(members)
         codes = Counter(row.code for row in members if row.verdict == WRONG)
         named = ", ".join(f"{code} {number}×" for code, number in sorted(codes.items())) or "nothing"

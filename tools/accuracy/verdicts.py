@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Literal, TypeAlias
 
@@ -17,6 +17,7 @@ import msgspec
 from msgspec import Struct
 
 VERDICTS = Path(__file__).parent / "verdicts.tsv"
+DRAWS = Path(__file__).parent / "draws.tsv"
 QUIET = "quiet"
 RIGHT, WRONG = "RIGHT", "WRONG"
 
@@ -88,12 +89,19 @@ def merged(rows: Sequence[Row], judged: Iterable[Row]) -> list[Row]:
     return list(by_key.values())
 
 
-def latest(rows: Sequence[Row]) -> dict[str, list[Row]]:
-    """The rows by draw, in the order in which the draws stand in the table."""
-    draws: dict[str, list[Row]] = {}
+def by_draw(rows: Sequence[Row], draws: Mapping[str, str]) -> dict[str, list[Row]]:
+    """The rows by draw, the newest first; draws that `draws` does not name come before all that it does."""
+    found: dict[str, list[Row]] = {}
     for row in rows:
-        draws.setdefault(row.draw, []).append(row)
-    return draws
+        found.setdefault(row.draw, []).append(row)
+    age = {draw: number for number, draw in enumerate(draws, 1)}
+    return dict(sorted(found.items(), key=lambda pair: -age.get(pair[0], len(age) + 1)))
+
+
+def draws_of(path: Path) -> dict[str, str]:
+    """What each draw was made of, the oldest first."""
+    lines = path.read_text(encoding="utf-8").splitlines()[1:]
+    return dict(line.split("\t", 1) for line in lines)
 
 
 def _cell(value: object) -> str:
