@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal, TypeAlias
 
 from msgspec import Struct, field
@@ -71,6 +71,17 @@ class FileId(Struct, frozen=True):
     @property
     def folder(self) -> str:
         return self.path.rpartition("/")[0] if self.path else ""
+
+    def folders(self) -> Iterator[str]:
+        """The folders around the file within the root, from its own outwards; none for standard input."""
+        here, inner = self.folder, ""
+        while here != inner and within(here, self.root):
+            yield here
+            here, inner = os.path.dirname(here), here
+
+    def toward(self, path: str) -> FileId | None:
+        """The file at a real path, named as a reference in this file would name it; see `beside`."""
+        return self.beside(os.path.relpath(path, self.folder))
 
     def beside(self, relative: str) -> FileId | None:
         """The file that a relative path written in this file means; None where it lies outside of the root.

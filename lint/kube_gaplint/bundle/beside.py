@@ -1,4 +1,4 @@
-# ruff: noqa: PTH118, PTH120, PTH122
+# ruff: noqa: PTH118, PTH122
 # Paths are strings here, as everywhere in the bundle.
 """READMEs, scripts and makefiles beside a file and in the folders around it: people write down there how they submit a
 script and how they make the cluster."""
@@ -8,11 +8,12 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Iterator
+from itertools import islice
 
 from msgspec import Struct, field
 
 from kube_gaplint import disk
-from kube_gaplint.discover import FileId, read_file, within
+from kube_gaplint.discover import FileId, read_file
 from kube_gaplint.text.read import Unreadable, decode
 from kube_gaplint.text.source import PlacedText, Source, WholeText
 
@@ -34,15 +35,11 @@ class BesideFiles(Struct):
 
     def around(self, file: FileId) -> Iterator[tuple[int, PlacedText]]:
         """The texts around a file, nearest first, with the number of the folder: 1 for the file's own."""
-        folder = file.folder
-        for level in range(1, _LEVELS + 1):
-            if not folder or not within(folder, file.root):
-                return
+        for level, folder in enumerate(islice(file.folders(), _LEVELS), 1):
             for path in self._listing(folder):
                 text = self._read(path, file) if path != file.path else None
                 if text is not None:
                     yield level, text
-            folder = os.path.dirname(folder)
 
     def _listing(self, folder: str) -> list[str]:
         if folder not in self._folders:
@@ -56,7 +53,7 @@ class BesideFiles(Struct):
 
     def _read(self, path: str, near: FileId) -> PlacedText | None:
         if path not in self._texts:
-            file = near.beside(os.path.relpath(path, near.folder))
+            file = near.toward(path)
             data = None if file is None else read_file(file)
             self._texts[path] = None
             if file is not None and data is not None and len(data) <= _LARGEST and any(mark in data for mark in _MARKS):

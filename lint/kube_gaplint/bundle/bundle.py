@@ -241,16 +241,11 @@ class Bundle(Struct, eq=False, dict=True):
         """
         if not file.path or not path or path.startswith(("/", "~")):
             return None
-        up = ""
-        here = file.folder
-        while within(here, file.root):
-            found = file.beside(up + path)
+        for level, _ in enumerate(file.folders()):
+            found = file.beside("../" * level + path)
             source = None if found is None else self._source(found)
             if source is not None:
                 return WholeText(source)
-            if here == os.path.dirname(here):
-                break
-            here, up = os.path.dirname(here), "../" + up
         return None
 
     def text_at_top(self, path: str, file: FileId) -> PlacedText | None:
@@ -281,16 +276,12 @@ class Bundle(Struct, eq=False, dict=True):
     def requirements_near(self, file: FileId) -> Iterator[list[WholeText]]:
         """The files around a file that by their names list what is to be installed, those of a folder at a time, the
         nearest folder first."""
-        here = file.folder
-        while here and within(here, file.root):
-            names = [name for name in disk.file_names(here) if _REQUIREMENTS.fullmatch(name)][:_MOST_REQUIREMENTS]
-            beside = (file.beside(os.path.relpath(os.path.join(here, name), file.folder)) for name in names)
-            found = [WholeText(source) for one in beside if one is not None and (source := self._source(one))]
+        for folder in file.folders():
+            names = [name for name in disk.file_names(folder) if _REQUIREMENTS.fullmatch(name)][:_MOST_REQUIREMENTS]
+            named = (file.toward(os.path.join(folder, name)) for name in names)
+            found = [WholeText(source) for one in named if one is not None and (source := self._source(one))]
             if found:
                 yield found
-            if here == os.path.dirname(here):
-                return
-            here = os.path.dirname(here)
 
     def recipes_near(self, file: FileId) -> Recipes:
         """The Dockerfiles of images that one file names."""

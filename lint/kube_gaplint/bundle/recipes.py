@@ -1,4 +1,4 @@
-# ruff: noqa: PTH118, PTH119, PTH120
+# ruff: noqa: PTH118, PTH119
 # Paths are strings here, as everywhere in the bundle.
 """The Dockerfile that an image in a manifest is built from, where it lies in the same repository.
 
@@ -11,13 +11,14 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from itertools import islice
 from typing import TypeAlias
 
 from msgspec import Struct, field
 
 from kube_gaplint import disk, lazy_re
-from kube_gaplint.discover import FileId, read_file, within
+from kube_gaplint.discover import FileId, read_file
 from kube_gaplint.facts.images import is_image_file, parse_reference
 from kube_gaplint.text.source import Files, PlacedText, Source, WholeText
 
@@ -61,7 +62,7 @@ class RecipeBook(Struct):
 
     def near(self, image: str, file: FileId) -> Recipe | None:
         """The recipe of an image that a manifest in `file` names; None where none is surely it."""
-        for folder in _folders_around(file):
+        for folder in islice(file.folders(), _LEVELS):
             found = self._listing(folder)
             if found:
                 path = _chosen(found, words_of_image(image), alone=is_own(image))
@@ -70,7 +71,7 @@ class RecipeBook(Struct):
 
     def around(self, file: FileId) -> list[Recipe]:
         """The Dockerfiles in the nearest folder around a file that has any, or has a folder for them."""
-        for folder in _folders_around(file):
+        for folder in islice(file.folders(), _LEVELS):
             found = [*self._listing(folder), *self._below(folder)]
             if found:
                 recipes = (self._recipe(path, file) for path, _ in found[:_MOST_CANDIDATES])
@@ -92,7 +93,7 @@ class RecipeBook(Struct):
         return self._folders[folder]
 
     def _recipe(self, path: str, near: FileId) -> Recipe | None:
-        file = near.beside(os.path.relpath(path, near.folder))
+        file = near.toward(path)
         if file is None:
             return None
         if file.path not in self._recipes:
@@ -100,16 +101,6 @@ class RecipeBook(Struct):
             source = None if data is None or len(data) > _LARGEST else self.source_of(file, data)
             self._recipes[file.path] = None if source is None else Recipe(WholeText(source), self.files_near(file))
         return self._recipes[file.path]
-
-
-def _folders_around(file: FileId) -> Iterator[str]:
-    """The folders that are searched, from the file's own outwards; none for what is no file."""
-    folder, inner = file.folder if file.path else "", ""
-    for _ in range(_LEVELS):
-        if folder == inner or not within(folder, file.root):
-            return
-        yield folder
-        folder, inner = os.path.dirname(folder), folder
 
 
 def is_own(image: str) -> bool:
