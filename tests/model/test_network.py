@@ -8,7 +8,8 @@ import pytest
 from model_samples import process, workloads
 
 from kube_gaplint.model.hostnames import misses
-from kube_gaplint.model.network import Address, addresses, has_further_networks, host_of, on_host_network
+from kube_gaplint.model.network import Address, addresses, has_further_networks, host_of
+from kube_gaplint.model.pod import on_host_network
 from kube_gaplint.model.workload import Workload
 
 

@@ -42,7 +42,6 @@ def adapt(item: KubeObject, bundle: Bundle, profile: Profile) -> Iterable[NodePo
         },
         controller="gke",
         name_label=COMPUTE_CLASS,
-        by_name=True,
     )
     upgrade = config.boolean("autoUpgrade")
     if isinstance(upgrade, Absent):

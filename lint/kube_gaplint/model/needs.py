@@ -11,8 +11,8 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 
 from kube_gaplint.facts.fabric import is_infiniband
-from kube_gaplint.model.pod import affinity, hook, probe, security, tolerations
-from kube_gaplint.model.setting import Absent, Set, Unknown
+from kube_gaplint.model.pod import affinity, hook, on_host_network, probe, security, tolerations
+from kube_gaplint.model.setting import Absent, Set
 from kube_gaplint.model.training import TrainingProcess
 from kube_gaplint.model.workload import Container, Volume, Workload
 
@@ -105,8 +105,7 @@ def chooses_nodes(workload: Workload) -> bool:
 
 def is_on_host_network(workload: Workload) -> bool:
     """Pods share their node's network, or may."""
-    fields = (role.pod.fields.get("hostNetwork") for role in workload.roles)
-    return any(isinstance(found, Unknown) or (isinstance(found, Set) and found.value == "true") for found in fields)
+    return any(on_host_network(role.pod) is not False for role in workload.roles)
 
 
 def pulls_always(workload: Workload) -> bool:

@@ -10,7 +10,7 @@ from kube_gaplint.facts.fabric import is_infiniband
 from kube_gaplint.facts.interfaces import SECONDARY_NETWORKS
 from kube_gaplint.model.fields import Fields
 from kube_gaplint.model.pod import device_claims
-from kube_gaplint.model.setting import Absent, Origin, Set, Setting
+from kube_gaplint.model.setting import Origin, Set, Setting
 from kube_gaplint.model.variables import in_force
 from kube_gaplint.model.workload import Container, Pod, Workload
 from kube_gaplint.text.source import Place
@@ -22,14 +22,6 @@ NAMES_FROM_OPERATORS = (
     *HOST_VARIABLES, *ENDPOINT_VARIABLES, "TF_CONFIG", "PADDLE_MASTER", "DMLC_PS_ROOT_URI", "MX_CONFIG", "FQ_RAY_IP",
 )  # fmt: skip
 """Variables in which operators hand on the name of a Service of theirs."""
-
-
-def on_host_network(pod: Pod) -> bool | None:
-    """Whether a pod shares its node's network; None where that is not known."""
-    found = pod.fields.get("hostNetwork")
-    if found is None or isinstance(found, Absent):
-        return False
-    return found.value == "true" if isinstance(found, Set) else None
 
 
 def has_further_networks(pod: Pod) -> bool:

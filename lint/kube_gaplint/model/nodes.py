@@ -108,8 +108,6 @@ class NodePool(Struct, eq=False):
     """The GPU workloads of the given paths, some of which may land on the pool."""
     name_label: str = POOL_LABEL
     """The label of its nodes that holds the pool's name."""
-    by_name: bool = False
-    """Pods land on it only where they choose it by its name: a compute class of GKE, whose nodes are tainted."""
 
     @property
     def object_origin(self) -> Origin:
@@ -119,6 +117,11 @@ class NodePool(Struct, eq=False):
     def name(self) -> str:
         """The pool's own name: that of a node group within its cluster object, else the object's."""
         return self.subject.container or self.subject.name
+
+    @property
+    def by_name(self) -> bool:
+        """Pods land on it only where they choose it by its name: a compute class of GKE, whose nodes are tainted."""
+        return self.name_label != POOL_LABEL
 
     @property
     def is_chosen(self) -> bool:

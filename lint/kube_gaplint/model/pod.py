@@ -179,6 +179,14 @@ def _tuple_of(exposed: Mapping[str, object], key: str, kind: type[T]) -> tuple[T
     return tuple(item for item in found if isinstance(item, kind)) if isinstance(found, tuple) else ()
 
 
+def on_host_network(pod: Pod) -> bool | None:
+    """Whether a pod shares its node's network; None where that is not known."""
+    found = pod.fields.get("hostNetwork")
+    if found is None or isinstance(found, Absent):
+        return False
+    return found.value == "true" if isinstance(found, Set) else None
+
+
 def tolerations(pod: Pod) -> tuple[Toleration, ...]:
     return _tuple_of(pod.exposed, "tolerations", Toleration)
 

@@ -24,17 +24,21 @@ _MOST_LINES = 400
 @lru_cache(maxsize=256)  # each rule on lengths asks again
 def fixed_steps(text: str) -> int | None:
     """The most steps that a program's text sets whatever happens; None where it sets none, or only in some case."""
-    steps = [
-        int(found["steps"].replace("_", ""))
-        for found in _LENGTH.finditer(text)
-        if _unconditional(text[: found.start()].splitlines()[-_MOST_LINES:], len(found["indent"].expandtabs()))
-    ]
+    lines, number, last = text.split("\n"), 0, 0
+    steps: list[int] = []
+    for found in _LENGTH.finditer(text):
+        number += text.count("\n", last, found.start())
+        last = found.start()
+        if _unconditional(lines[max(0, number - _MOST_LINES) : number], len(found["indent"].expandtabs())):
+            steps.append(int(found["steps"].replace("_", "")))
     return max(steps, default=None)
 
 
 def _unconditional(before: list[str], indent: int) -> bool:
     """Whether a line with this indentation runs whenever its function does, by the lines before it."""
     for line in reversed(before):
+        if indent == 0:
+            break
         content = line.strip()
         depth = len(line.expandtabs()) - len(line.expandtabs().lstrip())
         if not content or depth >= indent or content[0] in "#)]}":

@@ -90,7 +90,7 @@ def kept(process: TrainingProcess, path: Setting[str]) -> Kept:
     if "://" in text:
         return Kept("kept", "an object store")
     if process.workload.batch is not None:
-        local = next((folder for folder in NODE_LOCAL_FOLDERS if _below(text, folder)), "")
+        local = own_disk(text)
         return Kept("lost", f"{local} of the node") if local else Kept("unknown")
     container, pod = process.container, process.role.pod
     if not text.startswith("/"):
@@ -98,6 +98,11 @@ def kept(process: TrainingProcess, path: Setting[str]) -> Kept:
     if not whole and any(_may_cover(mount, text) for mount in container.mounts):
         return Kept("unknown")
     return _by_volume(volume_at(text, container, pod))
+
+
+def own_disk(path: str) -> str:
+    """The folder of the disk that a node has for itself in which a path lies; empty for other paths."""
+    return next((folder for folder in NODE_LOCAL_FOLDERS if _below(path, folder)), "")
 
 
 def _below(path: str, folder: str) -> bool:

@@ -327,9 +327,7 @@ class TrainingProcess(Struct, eq=False):
     @property
     def recovers_in_process(self) -> bool:
         """torchft or NVRx repairs communicators inside the process: NCCL's own handling is off on purpose."""
-        if any(name.startswith("TORCHFT_") for name in self.environment):
-            return True
-        return isinstance(self.settings.extra.get("in-process-recovery"), Set)
+        return self.heals_from_peers or isinstance(self.settings.extra.get("in-process-recovery"), Set)
 
     @property
     def heals_from_peers(self) -> bool:

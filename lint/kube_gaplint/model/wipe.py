@@ -9,11 +9,10 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from kube_gaplint import lazy_re
-from kube_gaplint.facts.storage import NODE_LOCAL_FOLDERS
 from kube_gaplint.model.command import Command, Word
 from kube_gaplint.model.setting import Origin, Set, Unknown
 from kube_gaplint.model.start import guarded, guarded_by_rank, start_commands
-from kube_gaplint.model.storage import volume_at
+from kube_gaplint.model.storage import own_disk, volume_at
 from kube_gaplint.model.workload import Container, Mount, Role, Volume, Workload
 
 _CHECKPOINTS = lazy_re.compile(r"\*|(checkpoint|ckpt|iter|global_step|step|epoch|latest)[\w.-]*\*?|\{?,?\*\}?")
@@ -41,7 +40,7 @@ class Wipe(Struct, frozen=True):
     @property
     def says_checkpoints(self) -> bool:
         """By its name it holds checkpoints, and it lies on no disk that a node has for itself."""
-        return _NAMED.search(self.folder) is not None and not _on_own_disk(self.folder)
+        return _NAMED.search(self.folder) is not None and not own_disk(self.folder)
 
 
 def wipes(workload: Workload, container: Container) -> Iterator[Wipe]:
@@ -75,10 +74,6 @@ def _below_a_variable(word: Word) -> str:
         return ""
     folder, whole = _folder(posixpath.normpath(word.known_end))
     return f"${base[1]}{folder}" if whole and _NAMED.search(folder) and not _OWN_DISK.search(base[1]) else ""
-
-
-def _on_own_disk(path: str) -> bool:
-    return any(path == one or path.startswith(one + "/") for one in NODE_LOCAL_FOLDERS)
 
 
 def _removed(command: Command) -> list[Word]:
@@ -152,7 +147,7 @@ def _location(path: str, workload: Workload, role: Role, container: Container) -
 def outlives_pods(path: str, workload: Workload, role: Role, container: Container) -> bool:
     """Whether what lies at a path surely is still there when the pod starts again."""
     if workload.batch is not None:
-        return not _on_own_disk(path)
+        return not own_disk(path)
     at = volume_at(path, container, role.pod)
     return isinstance(at, Set) and isinstance(at.value.durable, Set) and at.value.durable.value
 

@@ -263,7 +263,7 @@ def _nodes(process: TrainingProcess) -> Iterator[Mismatch]:
         if told.value == 1 and not workload.subject.api_version.startswith("kubeflow.org/"):
             continue  # every pod may train by itself
         total = max(sizes)
-        if (total == 1 and _one_of_several(process, agent)) or (told.value > total and _led_from_outside(process)):
+        if _is_part_of_a_group(process, agent, told.value, total):
             continue
         yield Mismatch(
             f"nodes:{told.value}:{total}",
@@ -278,6 +278,11 @@ def _nodes(process: TrainingProcess) -> Iterator[Mismatch]:
             total,
         )
         return
+
+
+def _is_part_of_a_group(process: TrainingProcess, agent: Launcher | None, told: int, pods: int) -> bool:
+    """More are told of than its object has pods, and others like it probably make up the rest."""
+    return told > pods and ((pods == 1 and _one_of_several(process, agent)) or _led_from_outside(process))
 
 
 def _one_of_several(process: TrainingProcess, agent: Launcher | None) -> bool:
@@ -432,7 +437,7 @@ def _world_size(process: TrainingProcess) -> Iterator[Mismatch]:
     if not sizes or devices is None or told.value in sizes | {size * devices.value for size in sizes}:
         return
     pods = max(sizes)
-    if told.value > pods and ((pods == 1 and _one_of_several(process, None)) or _led_from_outside(process)):
+    if _is_part_of_a_group(process, None, told.value, pods):
         return
     yield Mismatch(
         f"world:{told.value}:{pods}:{devices.value}",

@@ -4,7 +4,8 @@ from collections.abc import Iterator
 
 from kube_gaplint.facts.interfaces import on_hosts_alone, read_interfaces
 from kube_gaplint.findings import Fix, Gap, Related, Severity
-from kube_gaplint.model.network import has_further_networks, on_host_network
+from kube_gaplint.model.network import has_further_networks
+from kube_gaplint.model.pod import on_host_network
 from kube_gaplint.model.rendezvous import spans_pods
 from kube_gaplint.model.setting import Set
 from kube_gaplint.model.variables import GivenVariable, in_force

@@ -5,7 +5,8 @@ from collections.abc import Iterator
 from kube_gaplint.findings import Fix, Gap, Related, ReplaceValue, SetKey, Severity
 from kube_gaplint.model.budget import several_pods
 from kube_gaplint.model.needs import is_on_host_network
-from kube_gaplint.model.network import has_own_dns, names_services, on_host_network
+from kube_gaplint.model.network import has_own_dns, names_services
+from kube_gaplint.model.pod import on_host_network
 from kube_gaplint.model.setting import Origin, Set
 from kube_gaplint.model.workload import Pod, Workload
 from kube_gaplint.rule import Context, rule

@@ -9,9 +9,8 @@ from kube_gaplint.facts.kubeflow import declares_port
 from kube_gaplint.findings import Fix, Gap, Related, Severity
 from kube_gaplint.model.budget import several_pods
 from kube_gaplint.model.needs import is_on_host_network
-from kube_gaplint.model.network import on_host_network
 from kube_gaplint.model.placement import kept_apart
-from kube_gaplint.model.pod import ports
+from kube_gaplint.model.pod import on_host_network, ports
 from kube_gaplint.model.resources import takes_whole_node
 from kube_gaplint.model.setting import Origin, Set
 from kube_gaplint.model.variables import in_force

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from kube_gaplint.findings import Fix, Gap, Related, SetKey, Severity
 from kube_gaplint.model.needs import is_in_mesh
-from kube_gaplint.model.network import on_host_network
+from kube_gaplint.model.pod import on_host_network
 from kube_gaplint.model.scale import size
 from kube_gaplint.model.setting import Set, Unknown
 from kube_gaplint.model.workload import Pod, Workload

@@ -4,7 +4,8 @@ from collections.abc import Iterator
 
 from kube_gaplint.findings import Fix, Gap, Severity
 from kube_gaplint.model.hostnames import misses
-from kube_gaplint.model.network import Address, addresses, on_host_network
+from kube_gaplint.model.network import Address, addresses
+from kube_gaplint.model.pod import on_host_network
 from kube_gaplint.model.rendezvous import spans_pods
 from kube_gaplint.model.scale import size
 from kube_gaplint.model.workload import Workload

@@ -80,10 +80,10 @@ def check(batch: Batch, _context: Context) -> Iterator[Gap]:
         return
     if isinstance(output, Unknown) or not _requeued(batch):
         return
-    related = _requeued_at(batch)
     pattern = output.value if isinstance(output, Set) else "slurm-%j.out"
     if pattern == "/dev/null" or name_holds(pattern, "rS") or _keeps_own_log(batch):
         return
+    related = _requeued_at(batch)
     same = not name_holds(pattern, "N")
     what = "a requeue" if related else "a requeue, which is on by default,"
     yield Gap(
@@ -142,8 +142,6 @@ def _requeued_by_lightning(batch: Batch) -> bool:
     """
     signal = batch.get("signal")
     if batch.workload is None or not isinstance(signal, Set) or not _FOR_LIGHTNING.match(signal.value.strip()):
-        return False
-    if not isinstance(batch.requeue, Set) or not batch.requeue.value:
         return False
     processes = batch.workload.processes
     return bool(processes) and all(map(_requeues_its_job, processes))

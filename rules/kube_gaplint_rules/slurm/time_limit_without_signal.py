@@ -105,14 +105,15 @@ def check(batch: Batch, context: Context) -> Iterator[Gap]:
     processes = batch.workload.processes
     if not processes or is_smoke(batch.workload, context.profile):
         return
-    if all(_ends_before(process, context, seconds.value) for process in processes):
-        return
+    each = [_seconds_a_step(process, context, seconds.value) for process in processes]
+    if all(one is not None and one > SLOWEST_STEP for one in each):
+        return  # the limit would be met only if each step took longer than steps take
     if any(_leaves_in_time(process) or _loses_little(process, context) for process in processes):
         return
     hour, gpus = idle_cost(batch.workload, 3600.0), gpu_count(batch.workload)
     small = seconds.value <= SHORT_JOB or (gpus is not None and gpus <= FEW_GPUS)
     helpless = all(_is_helpless(process) for process in processes)
-    pace = [each for process in processes if (each := _seconds_a_step(process, context, seconds.value)) is not None]
+    pace = [one for one in each if one is not None]
     may_be_done = len(pace) == len(processes) and min(pace) >= ORDINARY_STEP and gpus is not None and gpus <= ONE_RACK
     share = f", which leaves {duration(min(pace))} for each step" if pace and min(pace) >= FASTEST_STEP else ""
     hears = all(_acts_on_sigterm(process) for process in processes)
@@ -173,12 +174,6 @@ def _acts_on_sigterm(process: TrainingProcess) -> bool:
     """Its own text has to do with SIGTERM. A framework's may be there without being switched on."""
     own = process.framework is None or process.framework.name in LIBRARIES
     return own and process.text.mentions("SIGTERM") is True
-
-
-def _ends_before(process: TrainingProcess, context: Context, limit: float) -> bool:
-    """Its steps are so few that the limit would be met only if each took longer than steps take."""
-    each = _seconds_a_step(process, context, limit)
-    return each is not None and each > SLOWEST_STEP
 
 
 def _seconds_a_step(process: TrainingProcess, context: Context, limit: float) -> float | None:
