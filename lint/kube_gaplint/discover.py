@@ -72,6 +72,11 @@ class FileId(Struct, frozen=True):
     def folder(self) -> str:
         return self.path.rpartition("/")[0] if self.path else ""
 
+    @property
+    def repository(self) -> str:
+        """The name of the root, which is that of the repository where it is a git top level."""
+        return self.root.rstrip("/").rpartition("/")[2]
+
     def folders(self) -> Iterator[str]:
         """The folders around the file within the root, from its own outwards; none for standard input."""
         here, inner = self.folder, ""

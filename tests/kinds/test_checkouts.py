@@ -5,11 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-
-from kube_gaplint import discover
-from kube_gaplint.bundle import bundle
-from kube_gaplint.kinds import build
-from kube_gaplint.model.profile import Profile
+from model_samples import workloads
 
 JOB = """\
 apiVersion: batch/v1
@@ -25,26 +21,24 @@ spec:
         command: [python, train.py]
         resources: {{limits: {{nvidia.com/gpu: 1}}}}
         volumeMounts: [{{name: home, mountPath: /home}}]
-      volumes: [{{name: home, {volume}}}]
+      volumes: [{{name: home, persistentVolumeClaim: {{claimName: home}}}}]
 """
 
 
-@pytest.mark.parametrize(
-    ("folder", "volume", "seen"),
-    [
-        ("/home/me/speech", "persistentVolumeClaim: {claimName: home}", True),
-        ("/work/speech", "persistentVolumeClaim: {claimName: home}", True),
-        ("/home/me/other", "persistentVolumeClaim: {claimName: home}", False),
-    ],
-)
-def test_a_checkout_is_told_by_the_name_of_the_repository(folder: str, volume: str, seen: bool, tmp_path: Path) -> None:
-    top = tmp_path / "speech"
+def sees_program(top: Path, job: str, **files: str) -> bool:
+    """Whether the job's program is read, in a repository of this folder's name."""
     top.mkdir()
-    (top / "job.yaml").write_text(JOB.format(folder=folder, volume=volume), encoding="utf-8")
-    (top / "train.py").write_text("import torch\ntorch.save({}, '/home/x.pt')\n", encoding="utf-8")
-    (workload,) = build(bundle.load(discover.discover((str(top),))).bundle, Profile()).workloads
+    program = "import torch\ntorch.save({}, '/home/x.pt')\n"
+    (workload,) = workloads(top, job_yaml=job, train_py=program, **files)
     (process,) = workload.processes
-    assert (next(process.text.texts, None) is not None) == seen
+    return next(process.text.texts, None) is not None
+
+
+@pytest.mark.parametrize(
+    ("folder", "seen"), [("/home/me/speech", True), ("/work/speech", True), ("/home/me/other", False)]
+)
+def test_a_checkout_is_told_by_the_name_of_the_repository(folder: str, seen: bool, tmp_path: Path) -> None:
+    assert sees_program(tmp_path / "speech", JOB.format(folder=folder)) == seen
 
 
 @pytest.mark.parametrize(
@@ -58,14 +52,6 @@ def test_a_checkout_is_told_by_the_name_of_the_repository(folder: str, volume: s
     ],
 )
 def test_a_project_is_told_by_its_installation(script: str, project: bool, seen: bool, tmp_path: Path) -> None:
-    top = tmp_path / "speech"
-    top.mkdir()
-    job = JOB.format(folder="/", volume="persistentVolumeClaim: {claimName: home}")
-    job = job.replace("[python, train.py]", f"[bash, -c, {script!r}]")
-    (top / "job.yaml").write_text(job, encoding="utf-8")
-    (top / "train.py").write_text("import torch\ntorch.save({}, '/home/x.pt')\n", encoding="utf-8")
-    if project:
-        (top / "setup.py").write_text("from setuptools import setup\n\nsetup()\n", encoding="utf-8")
-    (workload,) = build(bundle.load(discover.discover((str(top),))).bundle, Profile()).workloads
-    (process,) = workload.processes
-    assert (next(process.text.texts, None) is not None) == seen
+    job = JOB.format(folder="/").replace("[python, train.py]", f"[bash, -c, {script!r}]")
+    files = {"setup_py": "from setuptools import setup\n\nsetup()\n"} if project else {}
+    assert sees_program(tmp_path / "speech", job, **files) == seen

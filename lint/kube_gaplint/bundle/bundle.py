@@ -260,10 +260,9 @@ class Bundle(Struct, eq=False, dict=True):
         """The text of a file by its path on a machine that holds a checkout of the repository in which `file` lies:
         what follows the repository's name (`/scratch/me/name/env.sh`, `name/env.sh` in the folder around it) is the
         path from its top folder."""
-        own = file.root.rstrip("/").rpartition("/")[2]
         parts = path.split("/")
         for at, part in enumerate(parts[:-1]):
-            if part == own:
+            if part == file.repository:
                 found = self.text_at_top("/".join(parts[at + 1 :]), file)
                 if found is not None:
                     return found

@@ -5,13 +5,16 @@ aks nodepool add --node-vm-size …`.
 
 from __future__ import annotations
 
-from msgspec import Struct
+from itertools import islice
+
+from msgspec import Struct, field
 
 from kube_gaplint import lazy_re
 from kube_gaplint.bundle.beside import BesideFiles
 from kube_gaplint.discover import FileId
 from kube_gaplint.facts.instances import NONE, devices_of, machine
 from kube_gaplint.model.setting import Origin, Set, Unknown
+from kube_gaplint.text.source import PlacedText
 
 _MOST_COMMANDS = 100
 _COMMAND = lazy_re.compile(
@@ -23,24 +26,36 @@ _MACHINE = lazy_re.compile(r"--(?:machine-type|node-type|instance-types|node-vm-
 
 
 class NodeCommandBook(Struct):
-    """Finds the commands around a manifest."""
+    """Finds the commands around a manifest; those of each file are looked for once."""
 
     beside: BesideFiles
+    _most: dict[int, Set[int] | Unknown | None] = field(default_factory=dict)
 
     def most_gpus(self, file: FileId) -> Set[int] | Unknown | None:
         """The most GPUs that a node of the pools has which are made; None where no command makes one with GPUs."""
         most: Set[int] | None = None
         for _, text in self.beside.around(file):
-            for number, command in enumerate(_COMMAND.finditer(text.text)):
-                if number >= _MOST_COMMANDS:
-                    break
-                origin = Origin(text.place(*command.span()))
-                gpus = _gpus(command[1])
-                if gpus is None:
-                    return Unknown("the machine type of a node pool is not known", origin)
-                if gpus > (0 if most is None else most.value):
-                    most = Set(gpus, origin)
+            if id(text) not in self._most:  # the book of files keeps them all
+                self._most[id(text)] = _most_in(text)
+            found = self._most[id(text)]
+            if isinstance(found, Unknown):
+                return found
+            if found is not None and (most is None or found.value > most.value):
+                most = found
         return most
+
+
+def _most_in(text: PlacedText) -> Set[int] | Unknown | None:
+    """`most_gpus` for the commands of one file."""
+    most: Set[int] | None = None
+    for command in islice(_COMMAND.finditer(text.text), _MOST_COMMANDS):
+        origin = Origin(text.place(*command.span()))
+        gpus = _gpus(command[1])
+        if gpus is None:
+            return Unknown("the machine type of a node pool is not known", origin)
+        if gpus > (0 if most is None else most.value):
+            most = Set(gpus, origin)
+    return most
 
 
 def _gpus(options: str) -> int | None:

@@ -35,7 +35,8 @@ class Draft(Struct, frozen=True):
     changes: tuple[tuple[Tree, Callable[[Expected], None]], ...] = ()
 
 
-_OTHER_ENDINGS = (".toml", ".py", ".sh", ".bash", ".sbatch", ".slurm")
+SHELL_ENDINGS = (".sh", ".bash", ".sbatch", ".slurm")
+_OTHER_ENDINGS = (".toml", ".py", *SHELL_ENDINGS)
 _DOCUMENT_LINE = lazy_re.compile(r"---(?=[ \t\r\n]|\Z)")
 _DIRECTIVE = lazy_re.compile(r"^(?:%|\.\.\.(?=\s|\Z))", re.MULTILINE)
 """What bears on a document beside its own text: a directive in front of it, and the end of the one before."""

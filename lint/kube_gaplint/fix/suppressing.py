@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from kube_gaplint import lazy_re, suppress
 from kube_gaplint.findings import Finding
-from kube_gaplint.fix.desk import Desk, Draft, OpenFile, Refused, in_order
+from kube_gaplint.fix.desk import SHELL_ENDINGS, Desk, Draft, OpenFile, Refused, in_order
 from kube_gaplint.fix.expected import Expected
 from kube_gaplint.fix.files import FileChange
 from kube_gaplint.fix.repair import Judge
@@ -29,7 +29,6 @@ from kube_gaplint.text.source import Source, Span, line_start_before
 _MOST_PASSES = 40
 _BLANKS = lazy_re.compile(r"[ \t]*")
 _SHELL = lazy_re.compile(r"#!.*\b(?:ba|da|k|z)?sh\b")
-_SHELL_ENDINGS = (".sh", ".sbatch", ".slurm", ".bash")
 _ANNOTATION_PATH = ("metadata", "annotations", suppress.ANNOTATION)
 
 
@@ -231,7 +230,7 @@ def _is_shell(tree: Tree, scalar: Scalar) -> bool:
         held = tree.held(held.parent)
     if held is None or not isinstance(held.slot, Entry):
         return False
-    return held.slot.name in ("command", "args") or held.slot.name.endswith(_SHELL_ENDINGS)
+    return held.slot.name in ("command", "args") or held.slot.name.endswith(SHELL_ENDINGS)
 
 
 def _above(finding: Finding, file: OpenFile, reason: str) -> _Spot:

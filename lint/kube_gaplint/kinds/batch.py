@@ -98,7 +98,7 @@ def _files(file: FileId, bundle: Bundle) -> Files:
     """What a batch script reads: beside it, or by the path of a checkout of its repository on the cluster."""
 
     def find(path: str) -> PlacedText | None:
-        found = None if path.startswith(("/", HOLE)) else bundle.text_near(path, file)
+        found = None if path.startswith(HOLE) else bundle.text_near(path, file)
         return bundle.text_in_checkout(path, file) if found is None else found
 
     return find

@@ -51,10 +51,8 @@ class Checkout:
     def __init__(self, spec: Part, context: Context) -> None:
         self._spec = spec
         self._context = context
-        self._places: tuple[frozenset[str], frozenset[str]] | None = None
+        self._places: tuple[frozenset[str], tuple[str, ...]] | None = None
         self._copies: list[tuple[str, str]] = []
-        self._installs: list[str] = []
-        """Folders of projects that the pod installs, of which it fetches none."""
         self._other_branch = False
         """Whether a branch of it is fetched that may hold other files."""
 
@@ -70,7 +68,7 @@ class Checkout:
         if (
             path.startswith("/")
             and not self._other_branch
-            and repository_name(self._context).lower() not in _COMMON_NAMES
+            and self._context.object.file.repository.lower() not in _COMMON_NAMES
         ):
             return self._context.bundle.text_in_checkout(path, self._context.object.file)
         return None
@@ -90,9 +88,6 @@ class Checkout:
         for target in targets:
             if path.startswith(target + "/"):
                 return in_repository(path[len(target) + 1 :], self._context)
-        for target in self._installs:
-            if path.startswith(target + "/") and self._is_project():
-                return in_repository(path[len(target) + 1 :], self._context)
         parts = path.split("/")
         for at, part in enumerate(parts[:-1]):
             if part in names:
@@ -102,16 +97,18 @@ class Checkout:
     def _is_project(self) -> bool:
         return any(in_repository(name, self._context) is not None for name in _PROJECT_FILES)
 
-    def _found(self) -> tuple[frozenset[str], frozenset[str]]:
-        """Names of folders that hold the repository, and whole paths of such."""
+    def _found(self) -> tuple[frozenset[str], tuple[str, ...]]:
+        """Names of folders that hold the repository, and whole paths of such: where it is fetched to, and, where it is
+        a project, folders of a project that the pod installs without fetching it."""
         if self._places is None:
             names: set[str] = set()
             targets: set[str] = set()
-            own = repository_name(self._context)
+            installs: list[str] = []
+            own = self._context.object.file.repository
             texts = tuple(_texts(self._spec)) if own else ()
             for text in texts:
                 if not _fetches(text, own):
-                    self._installs += [found["target"].rstrip("/") for found in _INSTALLED.finditer(text)]
+                    installs += [found["target"].rstrip("/") for found in _INSTALLED.finditer(text)]
                     continue
                 if not _usual_branch(text):
                     self._other_branch = True
@@ -122,22 +119,19 @@ class Checkout:
                     target = found["target"] or ""
                     if found["name"].lower() == own.lower() and target not in ("", ".", ".."):
                         (targets if target.startswith("/") else names).add(target.rstrip("/"))
-            self._places = frozenset(names), frozenset(targets)
+            if installs and not self._is_project():
+                installs = []
+            self._places = frozenset(names), (*targets, *installs)
             if names:
                 found_copies = (found for text in texts for found in _COPY.finditer(text))
                 self._copies = [(one["source"].rstrip("/"), one["target"].rstrip("/")) for one in found_copies]
         return self._places
 
 
-def repository_name(context: Context) -> str:
-    """The name of the repository that the manifest lies in; empty where there is none."""
-    return posixpath.basename(context.object.file.root.rstrip("/"))
-
-
 def is_own_archive(address: str, context: Context) -> bool:
     """Whether an address is that of an archive of the repository, as Ray takes it for a working directory."""
     found = _ARCHIVE.match(address)
-    own = repository_name(context)
+    own = context.object.file.repository
     return found is not None and bool(own) and found["name"].lower() == own.lower()
 
 

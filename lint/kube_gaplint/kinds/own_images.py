@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 
 from kube_gaplint import lazy_re
 from kube_gaplint.bundle.recipes import Recipe
@@ -91,7 +92,12 @@ class OwnImage:
         from kube_gaplint.launch.dockerfile import image_files
 
         holds = image_files([recipe])
-        return any(holds(posixpath.join(self._working_dir, path)) is not None for path in _started(self._words))
+        return any(holds(path) is not None for path in self._program_paths)
+
+    @cached_property
+    def _program_paths(self) -> list[str]:
+        """Where the files that the container starts may lie in its image."""
+        return [posixpath.join(self._working_dir, path) for path in _started(self._words)]
 
 
 def _value(setting: Setting[str] | None) -> str | None:

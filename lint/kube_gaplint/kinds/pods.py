@@ -271,12 +271,11 @@ class _ContainerReader(Struct):
                             part.at("args").place)
                 ]  # fmt: skip
                 return
-        files = container.exposed["files"]
         folder = part.string("workingDir")
         started = start(
             (*command, *args),
             container.environment,
-            files,  # type: ignore[arg-type]
+            container.files,
             directory=folder if isinstance(folder, Set) else None,
         )
         container.commands = list(started.commands)

@@ -194,12 +194,6 @@ class Pod(Struct, eq=False):
         return next((volume for volume in self.volumes if volume.name == name), None)
 
     @property
-    def files(self) -> Files:
-        """The files that are visible to it: those of mounts, of its image's Dockerfile, of a clone."""
-        found = self.exposed.get("files")
-        return found if callable(found) else no_files
-
-    @property
     def accelerator_count(self) -> Setting[int]:
         """Accelerators of the whole pod."""
         counts = [container.accelerator_count for container in self.containers]
