@@ -276,6 +276,10 @@ class FrameworkFacts(Struct, frozen=True, eq=False):
     """It switches NCCL's asynchronous error handling on by itself."""
 
 
+_HF_TIMEOUT = Timeout(
+    (Amount(("ddp-timeout",), "seconds"),), 1800.0, "ddp_timeout 1800", "ddp_timeout, in seconds",
+    made_by=("PartialState", "AcceleratorState", "Accelerator", "init_process_group", "init_distributed"),
+)  # fmt: skip
 _HF_EXTRA: Mapping[str, tuple[str, ...]] = {
     "data-workers": ("dataloader-num-workers",),
     "model": ("model-name-or-path", "model-name"),
@@ -447,10 +451,7 @@ FRAMEWORKS: tuple[FrameworkFacts, ...] = (
             unless=("overwrite-output-dir",),
             note="a checkpoint in output_dir is found unless overwrite_output_dir is set",
         ),
-        timeout=Timeout(
-            (Amount(("ddp-timeout",), "seconds"),), 1800.0, "ddp_timeout 1800", "ddp_timeout, in seconds",
-            made_by=("PartialState", "AcceleratorState", "Accelerator", "init_process_group", "init_distributed"),
-        ),
+        timeout=_HF_TIMEOUT,
         extra=_HF_EXTRA,
     ),
     FrameworkFacts(
@@ -853,10 +854,7 @@ FRAMEWORKS: tuple[FrameworkFacts, ...] = (
             default=None,
             note="the example scripts look for the last checkpoint in output_dir",
         ),
-        timeout=Timeout(
-            (Amount(("ddp-timeout",), "seconds"),), 1800.0, "ddp_timeout 1800", "ddp_timeout, in seconds",
-            made_by=("PartialState", "AcceleratorState", "Accelerator", "init_process_group", "init_distributed"),
-        ),
+        timeout=_HF_TIMEOUT,
         asynchronous=Switch((), default=False, note="the Trainer saves while training waits"),
         signal_save=Switch(("enable-jit-checkpoint",), note="enable_jit_checkpoint false"),
         extra=_HF_EXTRA,

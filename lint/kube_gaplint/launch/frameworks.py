@@ -660,7 +660,7 @@ class _Reader:
             if factor is None:
                 return Unknown(f"it is multiplied by {name}, which is not known", given[1].origin)
             total *= factor.amount
-        return Set(Quantity(total, read.unit), origin) if amount.times else Set(read, origin)
+        return Set(Quantity(total, read.unit), origin)
 
     def _switched_off(self, amounts: tuple[Amount, ...]) -> Absent | None:
         """An amount that the command line switches off in every form it has: no file that is not seen sets it then."""
@@ -734,8 +734,9 @@ class _Reader:
             if isinstance(given, Unknown) and not given.prefix and self._not_given(need):
                 return given
         if isinstance(path, Set):
-            asked = not path.origin.written and isinstance(interval, Set) and interval.origin.written
-            return Set(True, interval.origin if asked and isinstance(interval, Set) else path.origin)
+            if not path.origin.written and isinstance(interval, Set) and interval.origin.written:
+                return Set(True, interval.origin)
+            return Set(True, path.origin)
         if isinstance(path, Unknown) and "path" in facts.needs:
             return Set(True, Origin(look.home.place, "derived", "it is given a folder whose name is not known"))
         return Set(True, Origin(look.home.place, "default", f"{facts.title} saves by itself"))
@@ -900,9 +901,10 @@ class _Reader:
         if old is not None:
             return Unknown(f"--{old[0]} is of an older {facts.title}, whose default is another", old[1].origin)
         timeout = facts.timeout
-        for call in timeout.made_by if look.script is not None else ():
-            if look.script is not None and call in look.script.calls:
-                return Unknown(f"{call} makes the process group before {facts.title}", look.script.calls[call])
+        calls = look.script.calls if look.script is not None else {}
+        for call in timeout.made_by:
+            if call in calls:
+                return Unknown(f"{call} makes the process group before {facts.title}", calls[call])
         missing = look.missing([key for amount in timeout.amounts for key in amount.keys])
         if isinstance(missing, Unknown):
             return missing
@@ -982,9 +984,9 @@ class _Reader:
                 return stop[1]
             if look.bare(name) or stop[1].value.strip().lower() not in _FALSE:
                 return Set(False, stop[1].origin)
-        if self._call_begins_anew(rule):
-            assert look.script is not None
-            return Set(False, Origin(look.script.origin.place, "derived", rule.note))
+        script = look.script
+        if script is not None and self._call_begins_anew(rule, script):
+            return Set(False, Origin(script.origin.place, "derived", rule.note))
         missing = look.missing((*rule.keys, *rule.unless))
         if isinstance(missing, Unknown):
             return missing
@@ -992,18 +994,17 @@ class _Reader:
         if matches(self.peeled.name, rule.by_itself):
             default = True
         if default is None:
-            trainer = look.script is not None and any(call.endswith("Trainer") for call in look.script.calls)
-            if look.script is not None and trainer and rule.finds and self.text.mentions(*rule.finds) is False:
+            trains = script is not None and any(call.endswith("Trainer") for call in script.calls)
+            if script is not None and trains and rule.finds and self.text.mentions(*rule.finds) is False:
                 note = "nothing in the visible program looks for its last checkpoint"
-                return Set(False, Origin(look.script.origin.place, "derived", note))
+                return Set(False, Origin(script.origin.place, "derived", note))
             return Unknown("whether the script resumes is not visible", look.home)
         return Set(default, Origin(look.home.place, "default", rule.note))
 
-    def _call_begins_anew(self, rule: Resume) -> bool:
+    def _call_begins_anew(self, rule: Resume, script: ScriptFacts) -> bool:
         """The visible script itself makes the call that would be told what to go on from, and tells it nothing."""
-        script = self.look.script
         calls = {key.partition("(")[0] for key in rule.keys if key.endswith(")")}
-        if script is None or not calls or rule.default is not False or self.text.mentions(*rule.finds) is True:
+        if not calls or rule.default is not False or self.text.mentions(*rule.finds) is True:
             return False
         return all(call in script.calls and call not in script.open_calls for call in calls)
 
@@ -1036,18 +1037,19 @@ class _Reader:
             return Set(True, load[1].origin)
         missing = look.missing(())
         script = look.script
-        for call, keyword in _GOES_ON_BY:
-            told = None if script is None else script.keywords.get(call, {}).get(keyword)
-            if isinstance(told, Set):
-                return Set(told.value.strip().lower() not in _FALSE, told.origin)
-            if isinstance(told, Unknown):
-                return told
-        if isinstance(missing, Absent) and script is not None and not script.loads:
-            return Set(False, Origin(script.origin.place, "derived", "nothing in its script reads a checkpoint"))
-        if script is not None and self._resume_is_left_out(script):
-            return Set(False, Origin(script.origin.place, "derived", "its option to resume is not given"))
-        if script is not None and script.loads:
-            return Unknown("what the visible script loads may be a checkpoint of its own", script.origin)
+        if script is not None:
+            for call, keyword in _GOES_ON_BY:
+                told = script.keywords.get(call, {}).get(keyword)
+                if isinstance(told, Set):
+                    return Set(told.value.strip().lower() not in _FALSE, told.origin)
+                if isinstance(told, Unknown):
+                    return told
+            if isinstance(missing, Absent) and not script.loads:
+                return Set(False, Origin(script.origin.place, "derived", "nothing in its script reads a checkpoint"))
+            if self._resume_is_left_out(script):
+                return Set(False, Origin(script.origin.place, "derived", "its option to resume is not given"))
+            if script.loads:
+                return Unknown("what the visible script loads may be a checkpoint of its own", script.origin)
         return missing if isinstance(missing, Unknown) else Unknown("whether it resumes is not visible", look.home)
 
     def _resume_is_left_out(self, script: ScriptFacts) -> bool:

@@ -133,9 +133,9 @@ class PythonFacts(Struct, eq=False):
     options: list[ProgramOption] = field(default_factory=list)
     files: list[FileUse] = field(default_factory=list)
     saves_once: bool = False
+    """It saves, and only when its training is over: what it writes are results, and no checkpoints."""
     restores_if: frozenset[str] = frozenset()
     """What is surely true wherever it reads the state of its optimizer back: `resume` under `if args.resume`."""
-    """It saves, and only when its training is over: what it writes are results, and no checkpoints."""
     steps: Set[int] | None = None
     """The optimizer's steps of the whole run, where its loops tell."""
     save_every: Set[int] | None = None
@@ -194,7 +194,7 @@ def read_python(
         return facts
     reader = _Reader(facts, options, environment)
     if whole is not None:
-        reader.folder.declared_elsewhere = partial(_declared_by_modules, whole)
+        reader.folder.declared_elsewhere = cache(partial(_declared_by_modules, whole))
     reader.read()
     return facts
 
@@ -268,18 +268,12 @@ class _Reader:
 
     def _loops(self, order: Order) -> None:
         found = loop_facts(self.found_steps, self.found_saves, order, self.folder.fold)
-        if found.steps is not None:
-            self.facts.steps = Set(found.steps[0], Origin(self._head(found.steps[1]), "derived", "its loops"))
-        if found.save_every is not None:
-            number, condition = found.save_every
-            self.facts.save_every = Set(number, Origin(self.folder.place(condition), "derived", "its loop"))
-        if found.save_epochs is not None:
-            number, condition = found.save_epochs
-            self.facts.save_epochs = Set(number, Origin(self.folder.place(condition), "derived", "its loop"))
+        self.facts.steps = self._told(found.steps, "its loops")
+        self.facts.save_every = self._told(found.save_every, "its loop")
+        self.facts.save_epochs = self._told(found.save_epochs, "its loop")
 
-    def _head(self, loop: Node) -> Place:
-        """The line that begins a loop."""
-        return self.folder.place(loop.child_by_field_name("right") or loop)
+    def _told(self, found: tuple[int, Node] | None, note: str) -> Set[int] | None:
+        return None if found is None else Set(found[0], Origin(self.folder.place(found[1]), "derived", note))
 
     def read_options(self) -> None:
         """The declared options alone."""

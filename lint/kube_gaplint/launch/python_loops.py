@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from kube_gaplint import lazy_re
-from kube_gaplint.launch.python_order import Order
+from kube_gaplint.launch.python_order import FUNCTIONS, LOOPS, Order
+from kube_gaplint.launch.python_values import text_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -24,8 +25,7 @@ Fold = Callable[["Node"], object]
 
 MAX_STEPS = 10**12
 _DEEPEST = 8
-_FOR, _LOOPS = "for_statement", frozenset({"for_statement", "while_statement", "for_in_clause"})
-_FUNCTIONS = frozenset({"function_definition", "lambda"})
+_FOR = "for_statement"
 _ONE_PROCESS = lazy_re.compile(r"(?i)rank|main|master|is_primary|process_index|\bstep\b\s*[<>]|_step\s*[<>]")
 """Conditions that choose the process that saves, or leave the first steps out."""
 _EPOCH = lazy_re.compile(r"\A(?:\w{0,20}epochs?\w{0,20}|ep)\Z", re.IGNORECASE)
@@ -35,6 +35,7 @@ class LoopFacts(Struct, frozen=True):
     """`steps` of the whole run and steps between saves; None where the loops do not tell."""
 
     steps: tuple[int, Node] | None = None
+    """With what the innermost loop goes through."""
     save_every: tuple[int, Node] | None = None
     """With the condition that says it."""
     save_epochs: tuple[int, Node] | None = None
@@ -48,17 +49,27 @@ class _Loops(Struct, frozen=True):
     more: bool = False
 
 
+class _SaveLoop(Struct, frozen=True):
+    """The loop around a save, None where it is in none; the conditions on the way to it; whether all of that was
+    seen."""
+
+    loop: Node | None
+    conditions: list[Node | None]
+    seen: bool = True
+
+
 def is_step(function: Node, arguments: list[Node]) -> bool:
     """Whether a call makes a step of an optimizer: `optimizer.step()`, `scaler.step(optimizer)`."""
-    if function.type != "attribute" or _text(function.child_by_field_name("attribute")) != "step":
+    if function.type != "attribute" or text_of(function.child_by_field_name("attribute")) != "step":
         return False
-    return any("optim" in _text(one).lower() for one in (function.child_by_field_name("object"), *arguments[:1]))
+    return any("optim" in text_of(one).lower() for one in (function.child_by_field_name("object"), *arguments[:1]))
 
 
 def loop_facts(steps: list[Node], saves: list[Node], order: Order, fold: Fold) -> LoopFacts:
     """What the loops around the calls of `step`, and around those that save, tell."""
     chains = [_loops_around(call, order) for call in steps]
-    return LoopFacts(_total(chains, fold), _interval(saves, chains, order, fold), _epochs(saves, order, fold))
+    around = [_loop_of(save, order) for save in saves]
+    return LoopFacts(_total(chains, fold), _interval(around, chains, fold), _epochs(around, fold))
 
 
 def _total(chains: list[_Loops], fold: Fold) -> tuple[int, Node] | None:
@@ -72,56 +83,49 @@ def _total(chains: list[_Loops], fold: Fold) -> tuple[int, Node] | None:
             if length is None:
                 return None
             product *= length
-        counted[chain.known[0].start_byte] = product, chain.known[0]
+        head = chain.known[0]
+        counted[head.start_byte] = product, head.child_by_field_name("right") or head
     total = sum(product for product, _ in counted.values())
     return (total, next(iter(counted.values()))[1]) if 0 < total <= MAX_STEPS else None
 
 
-def _interval(saves: list[Node], chains: list[_Loops], order: Order, fold: Fold) -> tuple[int, Node] | None:
+def _interval(around: list[_SaveLoop], chains: list[_Loops], fold: Fold) -> tuple[int, Node] | None:
     loops = {chain.known[0].start_byte for chain in chains if chain.known}
-    found: list[tuple[int, Node]] = []
-    for save in saves:
-        call: Node | None = save
-        conditions: list[Node | None] = []
-        for _ in range(_DEEPEST):
-            if call is None:
-                break
-            loop, more, scope = _up(call)
-            conditions += more
-            if loop is not None:
-                every = _every(conditions, fold) if loop.start_byte in loops else None
-                if every is not None:
-                    found.append(every)
-                break
-            call = None if scope is None else order.only_caller(scope)
+    in_them = (save for save in around if save.loop is not None and save.loop.start_byte in loops)
+    found = [every for save in in_them if (every := _every(save.conditions, fold)) is not None]
     return min(found, key=lambda one: one[0]) if found else None
 
 
-def _epochs(saves: list[Node], order: Order, fold: Fold) -> tuple[int, Node] | None:
+def _epochs(around: list[_SaveLoop], fold: Fold) -> tuple[int, Node] | None:
     """The number of `if (epoch + 1) % 10 == 0` in a loop over epochs; None where another save is seen to come sooner,
     or when one comes is not seen."""
     found: list[tuple[int, Node]] = []
-    for save in saves:
-        call: Node | None = save
-        conditions: list[Node | None] = []
-        for _ in range(_DEEPEST):
-            if call is None:
-                return None
-            loop, more, scope = _up(call)
-            conditions += more
-            if loop is not None:
-                every = _every(conditions, fold)
-                name = _text(loop.child_by_field_name("left")) if loop.type == _FOR else ""
-                if every is None or not _EPOCH.search(name) or name not in _text(every[1]):
-                    return None
-                found.append(every)
-                break
-            if scope is None or order.is_entry(scope):
-                break  # in no loop: before the training or behind it
-            call = order.only_caller(scope)
-        else:
+    for save in around:
+        if not save.seen:
             return None
+        if save.loop is None:
+            continue  # before the training or behind it
+        every = _every(save.conditions, fold)
+        name = text_of(save.loop.child_by_field_name("left")) if save.loop.type == _FOR else ""
+        if every is None or not _EPOCH.search(name) or name not in text_of(every[1]):
+            return None
+        found.append(every)
     return min(found, key=lambda one: one[0]) if found else None
+
+
+def _loop_of(save: Node, order: Order) -> _SaveLoop:
+    """The loop around a save, through functions that are called at one place."""
+    conditions: list[Node | None] = []
+    call: Node | None = save
+    for _ in range(_DEEPEST):
+        if call is None:
+            break
+        loop, more, scope = _up(call)
+        conditions += more
+        if loop is not None or scope is None or order.is_entry(scope):
+            return _SaveLoop(loop, conditions)
+        call = order.only_caller(scope)
+    return _SaveLoop(None, conditions, seen=False)
 
 
 def _every(conditions: list[Node | None], fold: Fold) -> tuple[int, Node] | None:
@@ -134,7 +138,7 @@ def _every(conditions: list[Node | None], fold: Fold) -> tuple[int, Node] | None
             number = _modulus(part, fold)
             if number is not None:
                 found = number, part
-            elif not _ONE_PROCESS.search(_text(part)):
+            elif not _ONE_PROCESS.search(text_of(part)):
                 return None
     return found
 
@@ -154,7 +158,7 @@ def _parts(condition: Node | None) -> Iterator[Node | None]:
 
 def _modulus(node: Node, fold: Fold) -> int | None:
     """100 of `(step + 1) % 100 == 0`."""
-    if node.type != "comparison_operator" or node.named_child_count != 2 or "==" not in _text(node):
+    if node.type != "comparison_operator" or node.named_child_count != 2 or "==" not in text_of(node):
         return None
     left, right = node.named_children
     if fold(right) != 0 or left.type != "binary_operator" or _operator(left) != "%":
@@ -172,7 +176,7 @@ def _length(loop: Node, fold: Fold) -> int | None:
     for _ in range(3):
         if node is None or node.type != "call":
             return None
-        name = _text(node.child_by_field_name("function")).rsplit(".", 1)[-1]
+        name = text_of(node.child_by_field_name("function")).rsplit(".", 1)[-1]
         arguments = node.child_by_field_name("arguments")
         given = [] if arguments is None else [one for one in arguments.named_children if one.type != "comment"]
         if name == "range":
@@ -194,13 +198,11 @@ def _loops_around(call: Node, order: Order) -> _Loops:
         if at is None:
             break
         node = at.parent
-        while node is not None and node.type not in _FUNCTIONS and node.parent is not None:
-            if node.type in _LOOPS:
+        while node is not None and node.type not in FUNCTIONS and node.parent is not None:
+            if node.type in LOOPS:
                 loops.append(node)
             node = node.parent
-        if node is None or node.type not in _FUNCTIONS:
-            return _Loops(tuple(loops))
-        if order.is_entry(node):
+        if node is None or node.type not in FUNCTIONS or order.is_entry(node):
             return _Loops(tuple(loops))
         at = order.only_caller(node)
     return _Loops(tuple(loops), more=True)
@@ -212,9 +214,9 @@ def _up(call: Node) -> tuple[Node | None, list[Node | None], Node | None]:
     conditions: list[Node | None] = []
     below, node = call, call.parent
     while node is not None and node.parent is not None:
-        if node.type in _LOOPS:
+        if node.type in LOOPS:
             return node, conditions, None
-        if node.type in _FUNCTIONS:
+        if node.type in FUNCTIONS:
             return None, conditions, node
         if node.type == "if_statement":
             inside = node.child_by_field_name("consequence") == below
@@ -226,8 +228,4 @@ def _up(call: Node) -> tuple[Node | None, list[Node | None], Node | None]:
 
 
 def _operator(node: Node) -> str:
-    return _text(node.child_by_field_name("operator"))
-
-
-def _text(node: Node | None) -> str:
-    return node.text.decode("utf-8", "replace") if node is not None and node.text is not None else ""
+    return text_of(node.child_by_field_name("operator"))

@@ -6,11 +6,13 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
+from kube_gaplint.launch.python_values import text_of
+
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-_LOOPS = frozenset({"for_statement", "while_statement", "for_in_clause"})
-_FUNCTIONS = frozenset({"function_definition", "lambda"})
+LOOPS = frozenset({"for_statement", "while_statement", "for_in_clause"})
+FUNCTIONS = frozenset({"function_definition", "lambda"})
 _ENTRIES = frozenset({"main"})
 _MOST_CALLERS = 50
 _DEEPEST = 5
@@ -43,7 +45,7 @@ class Order(Struct):
             return
         attribute = _is(name, parent, "attribute", "attribute")
         target = parent if attribute else name
-        key, holder = (_text(name), attribute), target.parent
+        key, holder = (text_of(name), attribute), target.parent
         if holder is not None and _is(target, holder, "call", "function"):
             self.calls.setdefault(key, []).append(holder)
         elif holder is None or not _is(target, holder, "function_definition", "name"):
@@ -54,7 +56,7 @@ class Order(Struct):
         parent = function.parent
         while parent is not None and parent.type in {"block", "decorated_definition"}:
             parent = parent.parent
-        key = _text(function.child_by_field_name("name")), parent is not None and parent.type == "class_definition"
+        key = text_of(function.child_by_field_name("name")), parent is not None and parent.type == "class_definition"
         callers = self.calls.get(key, [])
         return None if not key[0] or key in self.handed_on or len(callers) > _MOST_CALLERS else callers
 
@@ -65,17 +67,17 @@ class Order(Struct):
 
     def is_entry(self, function: Node) -> bool:
         """Whether it is the program's `main`, which something outside calls once."""
-        return self._callers(function) == [] and _text(function.child_by_field_name("name")) in _ENTRIES
+        return self._callers(function) == [] and text_of(function.child_by_field_name("name")) in _ENTRIES
 
     def tested_before(self, call: Node, depth: int = 0) -> frozenset[str]:
         """What is surely true where a call runs, by the last part of its name: `resume` under `if args.resume`."""
         names: frozenset[str] = frozenset()
         node = call
-        while node.parent is not None and node.type not in _FUNCTIONS:
+        while node.parent is not None and node.type not in FUNCTIONS:
             if _is(node, node.parent, "if_statement", "consequence"):
                 names |= _asked(node.parent.child_by_field_name("condition"))
             node = node.parent
-        callers = self._callers(node) if node.type in _FUNCTIONS and depth < _DEEPEST else None
+        callers = self._callers(node) if node.type in FUNCTIONS and depth < _DEEPEST else None
         if not callers or len(callers) > _MOST_RESTORES:
             return names
         return names | frozenset.intersection(*(self.tested_before(caller, depth + 1) for caller in callers))
@@ -92,13 +94,13 @@ class Order(Struct):
         if repeated or scope is None:
             return False
         behind = _has_loop_before(scope, call)
-        if scope.type not in _FUNCTIONS:
+        if scope.type not in FUNCTIONS:
             return behind
         callers = self._callers(scope)
         if callers is None:
             return False
         if not callers:
-            return behind and _text(scope.child_by_field_name("name")) in _ENTRIES
+            return behind and text_of(scope.child_by_field_name("name")) in _ENTRIES
         if behind:
             return not any(self._repeats(caller, depth + 1) for caller in callers)
         return all(self.only_after_training(caller, depth + 1) for caller in callers)
@@ -108,7 +110,7 @@ class Order(Struct):
         scope, repeated = _scope(call)
         if repeated or scope is None or depth > _DEEPEST:
             return True
-        if scope.type not in _FUNCTIONS:
+        if scope.type not in FUNCTIONS:
             return False
         callers = self._callers(scope)
         return callers is None or any(self._repeats(caller, depth + 1) for caller in callers)
@@ -123,20 +125,20 @@ def _asked(condition: Node | None) -> frozenset[str]:
         parts = node.named_children
         if node.type == "parenthesized_expression":
             pending.extend(parts[:1])
-        elif node.type == "boolean_operator" and _text(node.child_by_field_name("operator")) == "and":
+        elif node.type == "boolean_operator" and text_of(node.child_by_field_name("operator")) == "and":
             pending.extend(parts)
-        elif node.type == "comparison_operator" and len(parts) == 2 and _text(node).endswith(_GIVEN):
+        elif node.type == "comparison_operator" and len(parts) == 2 and text_of(node).endswith(_GIVEN):
             pending.append(parts[0])
         elif node.type in {"identifier", "attribute"}:
-            names.add(_text(node).rpartition(".")[2])
+            names.add(text_of(node).rpartition(".")[2])
     return frozenset(names)
 
 
 def _scope(call: Node) -> tuple[Node | None, bool]:
     """The function around a call, or the whole program, and whether a loop stands between."""
     node = call.parent
-    while node is not None and node.type not in _FUNCTIONS and node.parent is not None:
-        if node.type in _LOOPS:
+    while node is not None and node.type not in FUNCTIONS and node.parent is not None:
+        if node.type in LOOPS:
             return node, True
         node = node.parent
     return node, False
@@ -146,10 +148,6 @@ def _is(node: Node, parent: Node, kind: str, field_name: str) -> bool:
     return parent.type == kind and parent.child_by_field_name(field_name) == node
 
 
-def _text(node: Node | None) -> str:
-    return node.text.decode("utf-8", "replace") if node is not None and node.text is not None else ""
-
-
 def _has_loop_before(scope: Node, call: Node) -> bool:
     """Whether a loop of a function, or of the program itself, ends before a call. Loops of functions within are
     theirs."""
@@ -157,7 +155,7 @@ def _has_loop_before(scope: Node, call: Node) -> bool:
     while pending:
         node = pending.pop()
         for child in node.children:
-            if child.start_byte >= call.start_byte or child.type in _FUNCTIONS or child.type == "class_definition":
+            if child.start_byte >= call.start_byte or child.type in FUNCTIONS or child.type == "class_definition":
                 continue
             if child.type in {"for_statement", "while_statement"} and child.end_byte <= call.start_byte:
                 return True

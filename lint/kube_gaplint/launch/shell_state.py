@@ -308,12 +308,12 @@ def _merge_variables(name: str, values: list[Variable], place: Place, because: s
         lists = [NO_ELEMENTS if _only_given(value) else value.all_elements for value in values]
         merged = _merge_lists(lists, unknown, place)
         return Variable(None, merged, exported, origin)
-    if all(value.value is None and value.elements is None for value in values):
+    if all(value.value is None for value in values):
         return replace(first, exported=exported)
     texts = [value.value.known() if value.value is not None else None for value in values]
     if texts[0] is not None and all(text == texts[0] for text in texts):
         return replace(first, exported=exported, setting=None)
-    options = [value.scalar if value.scalar is not None else Value() for value in values]
+    options = [value.value if value.value is not None else Value() for value in values]
     return Variable(_merge_texts(options, unknown, place), None, exported, origin)
 
 
