@@ -35,7 +35,7 @@ def sees_program(top: Path, job: str, **files: str) -> bool:
 
 
 @pytest.mark.parametrize(
-    ("folder", "seen"), [("/home/me/speech", True), ("/work/speech", True), ("/home/me/other", False)]
+    ("folder", "seen"), [("/home/me/speech", True), ("/srv/speech", True), ("/home/me/other", False)]
 )
 def test_a_checkout_is_told_by_the_name_of_the_repository(folder: str, seen: bool, tmp_path: Path) -> None:
     assert sees_program(tmp_path / "speech", JOB.format(folder=folder)) == seen
