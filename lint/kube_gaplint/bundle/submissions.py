@@ -20,6 +20,8 @@ _MOST_COMMANDS = 400
 _COMMAND = lazy_re.compile(r"(?<![\w./-])sbatch[ \t]+((?:[^\n\\]|\\(?:\r?\n|.))*)")
 _WORD = lazy_re.compile(r"[^\s'\"`;&|()<>]+")
 _NO_SCRIPT = lazy_re.compile(r"--wrap\b|<<")
+_FILLS_IN = lazy_re.compile(r"\b(?:envsubst|gomplate|jinja2?)\b|\bsed[ \t]+['\"-]|(?m:^)[ \t]*(?:eval|m4)[ \t]")
+"""Commands that write a copy of a file with its variables filled in."""
 
 
 class Submission(Struct, frozen=True):
@@ -28,6 +30,8 @@ class Submission(Struct, frozen=True):
     text: PlacedText
     start: int
     end: int
+    filled_in: bool = False
+    """Its file names the script beside a command that may fill in the script's variables first (`envsubst`)."""
 
 
 class SubmissionBook(Struct):
@@ -66,7 +70,7 @@ def _naming(commands: list[tuple[PlacedText, int, int]], path: str, least: int) 
             written = word[0].split("/")
             if written[-1] == parts[-1]:
                 if _same(written, parts) >= least:
-                    yield Submission(text, start, word.start())
+                    yield Submission(text, start, word.start(), _FILLS_IN.search(text.text) is not None)
                 break
 
 

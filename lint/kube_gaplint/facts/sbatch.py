@@ -225,6 +225,18 @@ ALIASES = {"tasks-per-node": "ntasks-per-node", "workdir": "chdir", "share": "ov
 """Options that are another one under a second name."""
 
 
+TAKES_NO_TEXT = frozenset(
+    {
+        "account", "array", "begin", "clusters", "constraint", "cpus-per-gpu", "cpus-per-task", "deadline",
+        "dependency", "exclude", "gpus", "gpus-per-node", "gpus-per-socket", "gpus-per-task", "gres", "licenses",
+        "mem", "mem-per-cpu", "mem-per-gpu", "nodelist", "nodes", "ntasks", "ntasks-per-core", "ntasks-per-gpu",
+        "ntasks-per-node", "ntasks-per-socket", "partition", "qos", "reservation", "signal", "time", "time-min",
+    }
+)  # fmt: skip
+"""Options whose value is a number, a time or the name of something that the cluster has: sbatch or slurmctld refuses a
+job with any other text there (`Invalid node count`, `Invalid time limit specification`, `Invalid partition name`)."""
+
+
 @cache
 def options(tool: Tool) -> dict[str, Option]:
     """The options that a tool knows, plugins' included, by long name."""

@@ -199,6 +199,19 @@ def _fewest_nodes(submissions: Iterable[Submission]) -> Setting[int] | None:
     return fewest
 
 
+def _as_is(submissions: Iterable[Submission]) -> Origin | None:
+    """The nearest command that submits the file itself, where no other may submit a copy that is filled in."""
+    found = tuple(submissions)
+    if not found or any(one.filled_in for one in found):
+        return None
+    return Origin(found[0].text.place(found[0].start, found[0].end))
+
+
+def _options_of(submissions: Iterable[Submission]) -> frozenset[str]:
+    """The names of the options that submissions give."""
+    return frozenset(option.name for one in submissions for option in read_options(one.text, one.start, one.end))
+
+
 def adapt_script(
     script: ScriptFile | BatchScript, bundle: Bundle, profile: Profile, confs: list[SlurmConf] | None = None
 ) -> Workload:
@@ -326,6 +339,8 @@ class _Reading:
             requeues_itself=self._requeues_itself(),
             open_because=self.header.open_because,
             submitted_nodes=_fewest_nodes(self.source.submissions),
+            submitted_as_is=_as_is(self.source.submissions),
+            submitted_with=_options_of(self.source.submissions),
         )
         role = self._role(subject, nodes, accelerators)
         workload = Workload(

@@ -31,6 +31,8 @@ _HOLE = lazy_re.compile(
 """A placeholder, blanks and all: `{{ x }}`, `{x}`, `${x}`, `<your options>`, `[options]`; no `[1-4]` of a host list."""
 _BY_TEMPLATE = lazy_re.compile(r"\{\{|\{%-?\s*include\b")
 """A line of a template that may turn into directives."""
+_VARIABLE = lazy_re.compile(r"(?<![\\$])\$(?:\{[A-Za-z_]\w*(?:[:#%/-][^{}]*)?\}|[A-Za-z_]\w*)")
+"""What a shell would expand: `$NODES`, `${NODES}`, `${NODES:-2}`."""
 _HET = lazy_re.compile(r"(?:hetjob|packjob)(?:\s|$)", re.IGNORECASE)
 
 AFTER_COMMAND = "it stands after the first command, where sbatch has stopped reading"
@@ -311,6 +313,7 @@ def _value(text: str, place: Place) -> Setting[str]:
 
 def _directive(name: str, value: Setting[str], place: Place, line: Place, problem: str) -> Directive:
     shown = "" if problem == LATER_COMPONENT else problem
+    variable = _VARIABLE.search(place.text) if isinstance(value, Unknown) else None
     return Directive(
         sbatch.canonical(name),
         value,
@@ -320,4 +323,5 @@ def _directive(name: str, value: Setting[str], place: Place, line: Place, proble
         problem=shown,
         after_command=problem == AFTER_COMMAND,
         is_comment=problem in (WITH_BLANK, INDENTED),
+        variable="" if variable is None else variable.group(),
     )

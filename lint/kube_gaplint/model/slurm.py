@@ -60,6 +60,8 @@ class Directive(Struct, frozen=True):
     """A plain comment that looks like a directive: a blank before `SBATCH`, or before the `#`."""
     is_placeholder: bool = False
     """No option but a text that stands for options, which somebody fills in before the script is submitted."""
+    variable: str = ""
+    """The shell variable in its value: sbatch expands none, so it needs something that fills it in first."""
 
 
 class Step(Struct, eq=False):
@@ -149,6 +151,11 @@ class Batch(Struct, eq=False):
     """Why more options may be given than are written: a placeholder stands for some. Empty where none does."""
     submitted_nodes: Setting[int] | None = None
     """The fewest nodes in numbers that `sbatch` commands around it ask for; None where one of them asks for none."""
+    submitted_as_is: Origin | None = None
+    """A command around it that gives the very file to sbatch; None where none is seen, or where one beside it may fill
+    in the variables of its directives first."""
+    submitted_with: frozenset[str] = frozenset()
+    """The options that commands around it give to sbatch, by their long names."""
 
     @property
     def object_origin(self) -> Origin:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kube_gaplint.facts.sbatch import TAKES_NO_TEXT
 from kube_gaplint.findings import AddLine, Change, Fix, Gap, Related, ReplaceValue, Severity
 from kube_gaplint.model.setting import Origin, Set, Unknown
 from kube_gaplint.model.slurm import Batch, Directive
@@ -37,9 +38,10 @@ def check(batch: Batch, _context: Context) -> Iterator[Gap]:
     that is in force, and for placeholders (`<your options>`, `{{ options }}`), which somebody fills in.
 
     ## Why it hurts
-    This rule follows from how sbatch reads a script: it stops at the first line that is neither blank nor a comment. A
-    `--requeue`, `--signal` or `--open-mode` below a `module load` looks right and does nothing; the run that was to
-    start again after a crash does not. `#SBATCH --kill-on-bad-exit=1` does not exist: that is an option of srun.
+    This rule follows from how sbatch reads a script: it stops at the first line that is neither blank nor a comment,
+    and expands nothing. A `--requeue`, `--signal` or `--open-mode` below a `module load` looks right and does nothing;
+    the run that was to start again after a crash does not. `#SBATCH --kill-on-bad-exit=1` does not exist: that is an
+    option of srun.
 
     ## Bad
     ```bash
@@ -81,6 +83,33 @@ def check(batch: Batch, _context: Context) -> Iterator[Gap]:
     for one in ignored:
         if not one.after_command:
             yield _gap(batch, [one])
+    literal = [one for one in batch.directives if _is_literal(batch, one)]
+    if literal and batch.submitted_as_is is not None:
+        yield _refused(batch, literal, batch.submitted_as_is)
+
+
+def _is_literal(batch: Batch, directive: Directive) -> bool:
+    """It holds a shell variable where Slurm takes no text, and no submission that is seen says anything else."""
+    return (
+        directive.variable != ""
+        and directive.in_force
+        and directive.name in TAKES_NO_TEXT
+        and directive.name not in batch.submitted_with
+    )
+
+
+def _refused(batch: Batch, literal: list[Directive], submitted: Origin) -> Gap:
+    first = literal[0]
+    shown = " and ".join(f"--{one.name} is {one.variable}" for one in literal)
+    return Gap(
+        Origin(first.place),
+        f"{shown}: sbatch expands no shell variables, and this file is given to it as it stands",
+        "the job is not accepted at all",
+        detail="variable+" + "+".join(sorted({one.name for one in literal})),
+        severity=Severity.ERROR if batch.trains else Severity.WARNING,
+        related=(Related(submitted, "submitted here"),),
+        fix=Fix(f"take the line out and give --{first.name} to sbatch on the command line, or write the value"),
+    )
 
 
 def _severity(batch: Batch, first: Directive) -> Severity:
