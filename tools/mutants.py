@@ -49,7 +49,7 @@ TESTS = (
     "tests/model", "tests/kinds", "tests/launch", "tests/facts", "tests/text", "tests/test_engine.py",
     "tests/test_incidents.py", "tests/test_incident_replays.py", "tests/test_rule_fixes.py",
     "tests/test_declared_profile.py",
-    "tests/test_async_error_handling.py", "tests/test_no_restart_budget.py", "tests/test_fixtures.py",
+    "tests/rules", "tests/test_fixtures.py",
 )  # fmt: skip
 """Tests that run in the process itself."""
 TARGETS = (

@@ -3,12 +3,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kube_gaplint.facts.frameworks import PLAIN_TIMEOUT
-from kube_gaplint.findings import Fix, Gap, Related, Severity
+from kube_gaplint.findings import Fix, Gap, Severity
 from kube_gaplint.model.pace import Pace
 from kube_gaplint.model.scale import duration, idle_cost, size
 from kube_gaplint.model.setting import Absent, Origin, Set
 from kube_gaplint.model.training import TrainingProcess
-from kube_gaplint.model.watchdog import ASYNC, handling_by_default, switch
+from kube_gaplint.model.watchdog import ASYNC, handling_by_default, handling_is_off, switch
 from kube_gaplint.model.world import all_processes
 from kube_gaplint.rule import Context, rule
 
@@ -126,21 +126,32 @@ def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
         yield _gap(process, timeout.origin, timeout.value, severity)
     elif isinstance(timeout, Absent):
         yield _gap(process, timeout.origin, None, severity)
-    elif process.framework is None and process.program.endswith(".py") and not process.opaque_because:
+    elif _nothing_is_seen(process):
         yield _gap(process, process.origin, None, Severity.INFO)
+
+
+def _nothing_is_seen(process: TrainingProcess) -> bool:
+    """Whether the program is one that may set a timeout, and no option of it says so, not even an unknown one."""
+    if process.framework is not None or not process.program.endswith(".py") or process.opaque_because:
+        return False
+    given = process.settings.timeout.origin
+    return given is None or given.place == process.origin.place
 
 
 def _ends_hangs(process: TrainingProcess) -> bool:
     """Whether a timeout is enforced; where nothing surely does it, that is NCCL001's."""
     by_default = not process.launched_bare or bool(handling_by_default(process))
-    return by_default or not isinstance(switch(process, ASYNC).value, Absent)
+    told = not isinstance(switch(process, ASYNC).value, Absent)
+    return (by_default or told) and handling_is_off(process) is None
 
 
 def _gap(process: TrainingProcess, origin: Origin, seconds: float | None, severity: Severity) -> Gap:
     who = process.framework.title if process.framework else "the program"
     how = process.framework.timeout_option if process.framework else PLAIN_TIMEOUT
     if not isinstance(process.settings.timeout, (Set, Absent)):
-        message = f"no process-group timeout is visible, and {process.program} is not in the given paths"
+        name = process.program
+        where = f" in {name}" if any(process.text.texts) else f", and {name} is not in the given paths"
+        message = f"no process-group timeout is visible{where}"
     elif seconds is None:
         message = f"{who} does not set the process-group timeout"
     else:
@@ -149,14 +160,12 @@ def _gap(process: TrainingProcess, origin: Origin, seconds: float | None, severi
     consequence = (
         f"each hang idles {size(process.workload)} for {duration(seconds)}: {cost}" if cost and seconds else ""
     )
-    related = () if origin.place == process.origin.place else (Related(process.origin, "started here"),)
     return Gap(
         origin,
         message,
         consequence or "how long a hang holds all nodes was left to a default",
         detail="default",
         severity=severity,
-        related=related,
         fix=Fix(f"set {how or 'the timeout'}: longer than the slowest step that only one rank does"),
         container=process.container.name,
     )
