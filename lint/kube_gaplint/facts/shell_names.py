@@ -79,9 +79,11 @@ CLOSED_EVALS: Final = lazy_re.compile(
 
 
 SUCCEED_ANYWAY: Final = frozenset({
-    ":", "date", "deactivate", "df", "du", "echo", "env", "export", "free", "hostname", "id", "kill", "killall",
-    "logger", "mkdir", "module", "nvidia-smi", "pkill", "popd", "printenv", "printf", "ps", "pushd", "pwd", "rm",
-    "sacct", "scancel", "scontrol", "seff", "set", "sleep", "squeue", "sync", "tail", "tee", "touch", "trap",
-    "true", "umask", "uname", "unset", "uptime", "whoami",
+    ":", "amd-smi", "crc-job-stats", "crc-job-stats.py", "date", "deactivate", "df", "du", "echo", "env", "export",
+    "free", "hostname", "id", "jobstats", "kill", "killall", "logger", "lsblk", "lscpu", "mkdir", "ml", "module",
+    "nvidia-smi", "pkill", "popd", "printenv", "printf", "ps", "pushd", "pwd", "reportseff", "rm", "rocm-smi",
+    "sacct", "scancel", "scontrol", "seff", "set", "sinfo", "sleep", "sprio", "squeue", "sreport", "sstat", "sync",
+    "tail", "tee", "times", "touch", "trap", "true", "umask", "uname", "unset", "uptime", "who", "whoami",
 })  # fmt: skip
-"""Commands that succeed whether the program before them failed or not: what they work on does not come from it."""
+"""Commands that succeed whether the program before them failed or not: what they work on does not come from it. Sites
+have tools of their own for the statistics of a job: `crc-job-stats.py` (Pittsburgh), `jobstats` (Princeton)."""
