@@ -321,12 +321,15 @@ def gang_sizes(process: TrainingProcess) -> set[int]:
         if not isinstance(role.replicas, Set):
             return set()
         counts.append(role.replicas.value // groups)
+        own = []
         for key in ("parallelism", "completions"):
-            own = as_integer(role.fields[key]) if key in role.fields else None
-            if isinstance(own, Set):
-                sizes.add(own.value)
-            elif own is not None and not isinstance(own, Absent):
+            number = as_integer(role.fields[key]) if key in role.fields else None
+            if isinstance(number, Set):
+                own.append(number.value)
+            elif number is not None and not isinstance(number, Absent):
                 return set()
+        # The Job controller never runs more pods at a time than are left to complete.
+        sizes.update(own if len(own) < 2 else {min(own), own[1]})
     if len(counts) > MOST_ROLES:
         return set()
     for size in range(1, len(counts) + 1):
