@@ -125,15 +125,13 @@ def _begin() -> None:
     signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
 
 
-class _Writer(pickle.Pickler):
-    def __init__(self, file: io.BytesIO, numbers: dict[int, int]) -> None:
-        super().__init__(file, pickle.HIGHEST_PROTOCOL)
-        self._numbers = numbers
+def _source_at(number: int) -> Source:
+    """Stands in packed bytes for the look-up of a source, which `_Reader` puts in its place."""
+    raise LookupError(number)
 
-    def persistent_id(self, thing: Any) -> int | None:
-        if isinstance(thing, Source):
-            return self._numbers.get(id(thing))
-        return -1 if isinstance(thing, Node) else None
+
+def _nothing() -> None:
+    """What becomes of a node."""
 
 
 class _Reader(pickle.Unpickler):
@@ -141,14 +139,23 @@ class _Reader(pickle.Unpickler):
         super().__init__(file)
         self._sources = sources
 
-    def persistent_load(self, number: Any) -> Source | None:
-        return None if number < 0 else self._sources[number]
+    def find_class(self, module: str, name: str) -> Any:
+        return self._sources.__getitem__ if name == _source_at.__name__ else super().find_class(module, name)
 
 
 def _packed(thing: object, sources: Sequence[Source]) -> bytes:
     """A thing as bytes for a process that has the same sources."""
+    numbers = {id(source): number for number, source in enumerate(sources)}
+
+    def packed_source(source: Source) -> Any:
+        number = numbers.get(id(source))
+        return source.__reduce__() if number is None else (_source_at, (number,))
+
     file = io.BytesIO()
-    _Writer(file, {id(source): number for number, source in enumerate(sources)}).dump(thing)
+    writer = pickle.Pickler(file, pickle.HIGHEST_PROTOCOL)
+    # A table by type costs nothing for what is not in it, unlike a `persistent_id`.
+    writer.dispatch_table = {Source: packed_source} | {kind: lambda _: (_nothing, ()) for kind in Node.__subclasses__()}
+    writer.dump(thing)
     return file.getvalue()
 
 

@@ -37,8 +37,9 @@ ALL = Share()
 """The share of a run in one process."""
 
 
-def jobs_for(wanted: int, things: int) -> int:
-    """How many processes to use for so many objects and scripts; 0 wanted means to choose."""
-    if not hasattr(os, "fork") or things < LEAST:
+def jobs_for(wanted: int, things: int, least: int | None = None) -> int:
+    """How many processes to use for so many things; 0 wanted means to choose. Below `least` (`LEAST`, where they
+    are objects and scripts) a second one is not worth its start."""
+    if not hasattr(os, "fork") or things < (LEAST if least is None else least):
         return 1
     return wanted or min(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1, MOST)

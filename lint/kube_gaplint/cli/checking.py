@@ -129,6 +129,7 @@ def run(asked: Asked) -> int:
         understood=lambda: _understood(inputs, request),
         folder=os.getcwd(),
         root=_repository_root(),
+        jobs=asked.jobs,
     )
     in_files = replace(options, width=console.WIDTH_WITHOUT_TERMINAL, color=False, ascii_only=False)
     _write_files(asked.outputs, report, in_files)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Sequence
+from functools import partial
 
 from kube_gaplint.findings import FileError, Finding, Report, Severity
 from kube_gaplint.report.escape import guarded, visible
 from kube_gaplint.report.layout import ASCII, BOX, Palette, hanging, padded, table, width_of, wrapped
-from kube_gaplint.report.options import RenderOptions
+from kube_gaplint.report.options import IncidentView, RenderOptions
 from kube_gaplint.report.snippet import Look, short, snippet
 from kube_gaplint.report.words import closing_lines, most_often, severities_of, subject_name
+from kube_gaplint.share import jobs_for
 
 _WIDEST = 120
 """Prose is not set wider than this; longer lines are hard to read."""
@@ -25,19 +28,59 @@ def render(report: Report, options: RenderOptions) -> str:
     for finding in report.findings:
         if finding.suppressed is None:
             by_file.setdefault(finding.place.source.path, []).append(finding)
+    shares = _shares([*by_file.values()], options)
+    bodies = [partial(_files, files, told, look, options) for files, told in shares]
     lines: list[str] = []
-    told: set[str] = set()
-    for path, findings in by_file.items():
-        lines += [_header(path, severities_of(findings), look), ""]
-        for finding in findings:
-            lines += [*_finding(finding, look, options, told), ""]
     if report.errors:
         lines += [*_errors(report.errors, look), ""]
     if options.statistics:
         lines += [*statistics(report, options), ""]
     if options.summary:
         lines += _closing(report, options, look)
-    return "".join(f"{guarded(line)}\n" for line in _trimmed(lines))
+    text = "".join([*_made(bodies), _text(lines)]).rstrip("\n")
+    return f"{text}\n" if text else ""
+
+
+_LEAST = 500
+"""Findings from which on a second process pays for its start."""
+
+
+def _shares(files: list[list[Finding]], options: RenderOptions) -> list[tuple[list[list[Finding]], set[str]]]:
+    """The findings by file, cut into one share a process, each with the incidents that were told before it."""
+    number = jobs_for(options.jobs, sum(map(len, files)), _LEAST)
+    size = -(-len(files) // number) if files else 1
+    shares = []
+    told: set[str] = set()
+    for start in range(0, len(files), size):
+        share = files[start : start + size]
+        shares.append((share, set(told)))
+        if start + size < len(files):
+            told.update(known[1].id for findings in share for one in findings if (known := _known(one, options)))
+    return shares
+
+
+def _made(bodies: Sequence[Callable[[], str]]) -> list[str]:
+    """What each of them gives, made at the same time."""
+    if len(bodies) < 2:
+        return [body() for body in bodies]
+    from kube_gaplint import pool
+
+    return pool.shared(lambda at: bodies[at](), len(bodies), ())
+
+
+def _files(files: list[list[Finding]], told: set[str], look: Look, options: RenderOptions) -> str:
+    """The findings of some files; `told`: the incidents that need not be told any more."""
+    lines: list[str] = []
+    for findings in files:
+        lines += [_header(findings[0].place.source.path, severities_of(findings), look), ""]
+        for finding in findings:
+            lines += [*_finding(finding, look, options, told), ""]
+    return _text(lines)
+
+
+def _text(lines: list[str]) -> str:
+    text = "".join(f"{line}\n" for line in lines)
+    return text if "::" not in text else "".join(f"{guarded(line)}\n" for line in lines)
 
 
 def statistics(report: Report, options: RenderOptions) -> list[str]:
@@ -64,12 +107,6 @@ def statistics(report: Report, options: RenderOptions) -> list[str]:
             ]
             lines += ["", palette.bold(title), *table(cells, right=frozenset({0}))]
     return lines[1:] if lines and not lines[0] else lines
-
-
-def _trimmed(lines: list[str]) -> list[str]:
-    while lines and not lines[-1]:
-        lines.pop()
-    return lines
 
 
 def _prose(look: Look) -> int:
@@ -125,20 +162,28 @@ def _facts(finding: Finding, look: Look, options: RenderOptions, told: set[str])
 
 def _incident(finding: Finding, look: Look, options: RenderOptions, told: set[str]) -> list[str]:
     """The first incident that is known, with its link, and a hint at the others. It is told once in a report."""
+    known = _known(finding, options)
+    if known is None:
+        return []
+    at, incident = known
+    if incident.id in told:
+        return [f"as above: gaplint explain {incident.id}"]
+    told.add(incident.id)
+    others = len(finding.evidence) - at - 1
+    text = f"{incident.title} ({incident.organisation}, {incident.year})"
+    if others:
+        text += f"; {others} more: gaplint explain {finding.code}"
+    links = [address for _, address in incident.sources[:1]]
+    return [_plain(line, look) for line in (text, *links)]
+
+
+def _known(finding: Finding, options: RenderOptions) -> tuple[int, IncidentView] | None:
+    """The first of a finding's incidents that the library has, and which of them it is."""
     for at, identifier in enumerate(finding.evidence):
         incident = options.incident(identifier)
-        if incident is None:
-            continue
-        if identifier in told:
-            return [f"as above: gaplint explain {identifier}"]
-        told.add(identifier)
-        others = len(finding.evidence) - at - 1
-        text = f"{incident.title} ({incident.organisation}, {incident.year})"
-        if others:
-            text += f"; {others} more: gaplint explain {finding.code}"
-        links = [address for _, address in incident.sources[:1]]
-        return [_plain(line, look) for line in (text, *links)]
-    return []
+        if incident is not None:
+            return at, incident
+    return None
 
 
 def _plain(text: str, look: Look) -> str:

@@ -53,7 +53,22 @@ def wrapped(text: str, columns: int) -> list[str]:
     """The text in lines of at most so many columns, broken at spaces. A word that is wider than a line is broken,
     save an address, which has to stay whole to be of use."""
     columns = max(columns, 10)
-    width: Callable[[str], int] = len if text.isascii() else width_of
+    if not text.isascii():
+        return _broken(text, columns, width_of)
+    text = " ".join(text.split())
+    lines: list[str] = []
+    at = 0
+    while len(text) - at > columns:
+        space = text.rfind(" ", at, at + columns + 1)
+        if space < 0:  # a word that is wider than a line
+            return lines + _broken(text[at:], columns, len)
+        lines.append(text[at:space])
+        at = space + 1
+    return [*lines, text[at:]]
+
+
+def _broken(text: str, columns: int, width: Callable[[str], int]) -> list[str]:
+    """`wrapped`, word by word."""
     lines: list[str] = []
     line = ""
     used = 0

@@ -76,7 +76,8 @@ class RenderOptions(Struct, frozen=True):
     `rule` finds the rule behind a code, for formats that carry its page. `folder` is the one that relative paths start
     from and `root` that of the repository, for formats whose reader wants paths from there; both are absolute.
     `edits` works out what the fix of a finding replaces, and by what; nothing where it cannot be made. `understood`
-    reads the paths again and tells what gaplint made of them, for formats that draw the workloads.
+    reads the paths again and tells what gaplint made of them, for formats that draw the workloads. `jobs`: processes to
+    use for a large report, where the system can fork; 0 means to choose.
     """
 
     width: int = 100
@@ -92,3 +93,4 @@ class RenderOptions(Struct, frozen=True):
     understood: Callable[[], Understood | None] = nothing_understood
     folder: str = ""
     root: str = ""
+    jobs: int = 1

@@ -13,7 +13,7 @@ from msgspec import Struct
 from kube_gaplint.findings import Finding, Severity
 from kube_gaplint.report.escape import LOG_COMMAND, visible
 from kube_gaplint.report.layout import Glyphs, Palette, shortened, width_of, wrapped
-from kube_gaplint.text.source import Place, Source
+from kube_gaplint.text.source import Place, Position, Source
 
 WHOLE_LINES = 4
 """A span of up to so many lines is shown whole; of a longer one the first line is."""
@@ -23,15 +23,25 @@ _LOOK_UP = 400
 """How far up the enclosing line is looked for."""
 _LINE_CHARACTERS = 1500
 """So much of a line around the span is looked at: a line may be megabytes long."""
+_MARGIN = 12
+"""Columns of a line that stay to the right of a span's start."""
 _TAB = "    "
 
 
 class Mark(Struct, frozen=True):
-    """A span to underline, and what is said of it."""
+    """A span to underline, from `start` up to `end` (`last`: the last line that it covers), and what is said of it."""
 
     place: Place
-    label: str = ""
-    primary: bool = False
+    start: Position
+    end: Position
+    last: int
+    label: str
+    primary: bool
+
+    @staticmethod
+    def of(place: Place, label: str, *, primary: bool = False) -> Mark:
+        start, end = place.start, place.end
+        return Mark(place, start, end, last_line(start, end), label, primary)
 
 
 class Look(Struct, frozen=True):
@@ -61,7 +71,7 @@ def further_places(finding: Finding) -> list[tuple[Place, str]]:
 def snippet(finding: Finding, subject: str, look: Look) -> list[str]:
     """The frames of a finding: its own place first, then further places in other files."""
     groups, rest = grouped_marks(finding)
-    highest = max(mark.place.start.line + WHOLE_LINES for marks in groups for mark in marks)
+    highest = max(mark.start.line + WHOLE_LINES for marks in groups for mark in marks)
     gutter = max(len(str(highest)), 3)
     lines: list[str] = []
     for at, group in enumerate(groups):
@@ -75,8 +85,8 @@ def grouped_marks(finding: Finding) -> tuple[list[list[Mark]], int]:
     """The marks of a finding by file, its own first, and the number of places that are left out."""
     further = further_places(finding)
     own = "" if finding.origin.written else finding.origin.note
-    marks = [Mark(finding.place, own, primary=True)]
-    marks += [Mark(place, note) for place, note in further[:MORE_PLACES]]
+    marks = [Mark.of(finding.place, own, primary=True)]
+    marks += [Mark.of(place, note) for place, note in further[:MORE_PLACES]]
     by_path: dict[str, list[Mark]] = {}
     for mark in marks:
         by_path.setdefault(mark.place.source.path, []).append(mark)
@@ -85,7 +95,10 @@ def grouped_marks(finding: Finding) -> tuple[list[list[Mark]], int]:
 
 def location(place: Place, *, ascii_only: bool = False) -> str:
     """`path:line:column`, as terminals and editors open it."""
-    start = place.start
+    return _located(place, place.start, ascii_only)
+
+
+def _located(place: Place, start: Position, ascii_only: bool) -> str:
     return f"{visible(place.source.path, ascii_only=ascii_only)}:{start.line}:{start.column}"
 
 
@@ -94,7 +107,7 @@ def _frame(
 ) -> list[str]:
     glyphs, palette = look.glyphs, look.palette
     blank = " " * gutter
-    where = location(marks[0].place, ascii_only=look.ascii_only)
+    where = _located(marks[0].place, marks[0].start, look.ascii_only)
     lines = []
     corner = glyphs.top if first else glyphs.branch
     room = look.width - gutter - 2 - width_of(corner)
@@ -116,8 +129,8 @@ def _frame(
         if previous and number > previous + 1:
             lines.append(f"{blank} {palette.dim(glyphs.gap)}")
         previous = number
-        here = [mark for mark in marks if mark.place.start.line == number]
-        begin, text = line.window(shift, columns, here[0].place.start.column if here else None, glyphs.cut)
+        here = [mark for mark in marks if mark.start.line == number]
+        begin, text = line.window(shift, columns, here[0].start.column if here else None, glyphs.cut)
         side = palette.frame(glyphs.side)
         if number in thick:
             side = palette.severity(severity, glyphs.thick) if thick[number] else palette.second(glyphs.thick)
@@ -134,13 +147,12 @@ def _fit(text: str, columns: int) -> list[str]:
 
 def focus_of(marks: Iterable[Mark], line: int) -> int:
     """The column around which a line is looked at (from 0)."""
-    return next((mark.place.start.column - 1 for mark in marks if mark.place.start.line == line), 0)
+    return next((mark.start.column - 1 for mark in marks if mark.start.line == line), 0)
 
 
-def last_line(place: Place) -> int:
+def last_line(start: Position, end: Position) -> int:
     """The last line that a span covers; a span that ends at the start of a line does not cover that line."""
-    end = place.end
-    return end.line - 1 if end.column == 1 and end.line > place.start.line else end.line
+    return end.line - 1 if end.column == 1 and end.line > start.line else end.line
 
 
 def lines_to_show(marks: Sequence[Mark]) -> tuple[list[int], dict[int, bool]]:
@@ -148,23 +160,22 @@ def lines_to_show(marks: Sequence[Mark]) -> tuple[list[int], dict[int, bool]]:
     numbers: set[int] = set()
     thick: dict[int, bool] = {}
     for mark in marks:
-        first, last = mark.place.start.line, last_line(mark.place)
+        first, last = mark.start.line, mark.last
         if last - first >= WHOLE_LINES:
             last = first
         numbers.update(range(first, last + 1))
         if last > first:
             for number in range(first, last + 1):
                 thick[number] = mark.primary or thick.get(number, False)
-    parent = _enclosing_line(marks[0].place)
+    parent = _enclosing_line(marks[0].place.source, marks[0].start.line)
     if parent:
         numbers.add(parent)
     numbers.update(number + 1 for number in list(numbers) if number + 2 in numbers)
     return sorted(numbers), thick
 
 
-def _enclosing_line(place: Place) -> int:
+def _enclosing_line(source: Source, line: int) -> int:
     """The nearest line above that is indented less, 0 where none is."""
-    source, line = place.source, place.start.line
     depth = _depth(_head(source, line))
     if not depth:
         return 0
@@ -193,7 +204,7 @@ class SourceLine(Struct, frozen=True):
     `narrow`: each cell takes one column, as nearly always, so that widths are counts.
     """
 
-    cells: list[str]
+    cells: Sequence[str]
     skipped: int
     more: bool
     indent: int
@@ -206,9 +217,8 @@ class SourceLine(Struct, frozen=True):
         skipped = max(focus - _LINE_CHARACTERS // 3, 0) if end - start > _LINE_CHARACTERS else 0
         text = source.text[start + skipped : min(end, start + skipped + _LINE_CHARACTERS)]
         narrow = text.isascii() and text.isprintable() and "##" not in text
-        if narrow:
-            cells = list(text)
-        else:
+        cells: Sequence[str] = text
+        if not narrow:
             commands = {match.start() + 1 for match in LOG_COMMAND.finditer(text)}
             cells = [
                 "\\x23" if at in commands else _TAB if c == "\t" else visible(c, ascii_only=ascii_only)
@@ -239,11 +249,13 @@ class SourceLine(Struct, frozen=True):
     def window(self, shift: int, columns: int, focus: int | None, cut: str) -> tuple[int, str]:
         """The index of the first cell shown, and the text shown in so many columns; `focus` (a column of the source,
         from 1) is in it."""
-        begin = min(shift, len(self.cells)) if not self.skipped else 0
         mark = width_of(cut)
+        if self.narrow and not (shift or self.skipped or self.more) and len(self.cells) <= columns - mark - _MARGIN:
+            return 0, "".join(self.cells)
+        begin = min(shift, len(self.cells)) if not self.skipped else 0
         if focus is not None:
             at = min(max(focus - 1 - self.skipped, 0), len(self.cells))
-            if self._columns(begin, at + 1) > columns - mark - 12:
+            if self._columns(begin, at + 1) > columns - mark - _MARGIN:
                 begin, back = at, 0
                 while begin > 0 and back < columns // 3:
                     begin -= 1
@@ -285,8 +297,7 @@ def _common_indent(lines: Iterable[SourceLine], columns: int) -> int:
 
 
 def _underline(mark: Mark, line: SourceLine, *, begin: int, columns: int, severity: Severity, look: Look) -> list[str]:
-    start, end = mark.place.start, mark.place.end
-    last = last_line(mark.place)
+    start, end, last = mark.start, mark.end, mark.last
     glyph = look.glyphs.under if mark.primary else look.glyphs.under2
 
     def paint(text: str) -> str:

@@ -13,7 +13,6 @@ from kube_gaplint.report.snippet import (
     SourceLine,
     focus_of,
     grouped_marks,
-    last_line,
     lines_to_show,
     location,
 )
@@ -43,7 +42,7 @@ def _frame(marks: Sequence[Mark]) -> Html:
         rows += [
             tag("tr", tag("td", class_="number"), tag("td", label), class_="label")
             for mark in marks
-            if mark.place.start.line == number and (label := _label(mark))
+            if mark.start.line == number and (label := _label(mark))
         ]
     return tag(
         "div",
@@ -55,7 +54,7 @@ def _frame(marks: Sequence[Mark]) -> Html:
 
 def _label(mark: Mark) -> Content:
     """What is said of a place below its first line; None where there is nothing to say."""
-    hidden = last_line(mark.place) - mark.place.start.line
+    hidden = mark.last - mark.start.line
     more = f"and {count(hidden, 'more line')}" if hidden >= WHOLE_LINES else ""
     words = "; ".join(filter(None, (mark.label, more)))
     return tag("span", words, class_="first" if mark.primary else "second") if words else None
@@ -65,7 +64,7 @@ def _marked(line: SourceLine, number: int, marks: Sequence[Mark]) -> list[Html]:
     """The cells of a line, those of a place in a mark of its own; the finding's own place wins."""
     classes = [""] * len(line.cells)
     for mark in sorted(marks, key=lambda one: one.primary):
-        start, end, last = mark.place.start, mark.place.end, last_line(mark.place)
+        start, end, last = mark.start, mark.end, mark.last
         if last - start.line >= WHOLE_LINES:
             last = start.line
         if not start.line <= number <= last:
