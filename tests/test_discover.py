@@ -371,7 +371,8 @@ _patterns = st.lists(
     st.builds(
         "".join,
         st.lists(
-            st.sampled_from(["a", "b", "ab", "*", "**", "/", "?", "[ab]", ".yaml", "!", "#", " ", "\\"]), max_size=6
+            st.sampled_from(["a", "b", "ab", "*", "**", "**/", "/", "?", "[ab]", ".yaml", "!", "#", " ", "\\"]),
+            max_size=6,
         ),
     ),
     max_size=5,

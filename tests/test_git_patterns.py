@@ -66,3 +66,40 @@ def test_what_cannot_be_used() -> None:
     assert git_patterns.usable(["a", "!", "b" * 2_000, "c"]) == (["a", "c"], 1)
     kept, left = git_patterns.usable(["a"] * (git_patterns.MOST + 3))
     assert (len(kept), left) == (git_patterns.MOST, 3)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "path", "expected"),
+    [
+        ("build/", "src/build", True),
+        ("build/", "src/builder", False),
+        ("*.py[cod]", "a/b.pyc", True),
+        ("*.py[cod]", "a/b.py", False),
+        ("[Bb]in", "bin", True),
+        ("[Bb]in", "din", False),
+        ("data*", "x/data-1", True),
+        ("*cache*", "x/my-caches", True),
+        ("/build", "build", True),
+        ("/build", "src/build", False),
+        ("docs/_build", "docs/_build", True),
+        ("docs/_build", "docs/build", False),
+        ("docs/*/out", "docs/a/out", True),
+        ("docs/**/out", "docs/a/b/out", True),
+        ("docs/**/out", "docs/a/b/in", False),
+        ("**/logs", "a/logs", True),
+        ("*/logs", "a/logs", True),
+        ("*/logs", "logs", False),
+        ("!keep", "keep", True),
+        ("#keep", "keep", False),
+    ],
+)
+def test_the_sieve_lets_through_what_may_match(pattern: str, path: str, expected: bool) -> None:
+    sieve = git_patterns.Sieve([pattern])
+    name = path.rpartition("/")[2]
+    assert sieve.lets_through(path, name) is expected
+    assert sieve.left == (["#keep"] if pattern == "#keep" else [])
+
+
+@pytest.mark.parametrize("pattern", ["a[!b]", "a\\ ", "a[0-9]", "a[b", "a//b", "/", "[abcdefgh][abcdefgh]"])
+def test_patterns_that_are_left_to_pathspec(pattern: str) -> None:
+    assert git_patterns.Sieve([pattern]).left == [pattern]

@@ -121,6 +121,26 @@ def test_a_manifest_with_a_script(folder: Path) -> None:
     assert len(modules) <= 340
 
 
+IGNORED = """\
+# Python
+*.py[cod]
+__pycache__/
+/build/
+docs/_build
+**/*.log
+.env*
+!.env.example
+wandb*/
+"""
+
+
+def test_a_git_ignore_file_that_nothing_matches_is_read_without_pathspec(folder: Path) -> None:
+    (folder / ".gitignore").write_text(IGNORED)
+    assert "pathspec" not in imported(folder, *CONCISE, "--fail-on", "never", ".")
+    (folder / "train.log").touch()
+    assert "pathspec" in imported(folder, *CONCISE, "--fail-on", "never", ".")
+
+
 def test_what_is_asked_for_is_imported(folder: Path) -> None:
     """The names above exist: a module that moved would pass every test."""
     asked = imported(folder, "--isolated", "--format", "json", "--jobs", "2", "program.yaml")

@@ -13,7 +13,8 @@ import os
 import re
 import stat
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Literal, TypeAlias
+from functools import cached_property
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from msgspec import Struct, field
 
@@ -22,6 +23,9 @@ from kube_gaplint.disk import LARGE, SPECIAL, Refused
 from kube_gaplint.facts import candidates as facts
 from kube_gaplint.findings import FileError
 from kube_gaplint.text.read import MAX_BYTES
+
+if TYPE_CHECKING:
+    from pathspec import GitIgnoreSpec
 
 Form: TypeAlias = Literal["yaml", "script", "slurm-conf"]
 Interest: TypeAlias = Literal["judged", "kustomization", "evidence", "named"]
@@ -365,20 +369,31 @@ def is_source(path: str) -> bool:
 class _Ignore:
     """The patterns of one git-ignore file, for paths below its folder.
 
-    pathspec answers exactly as git does but tries every pattern in turn. Nearly all files match none, so two joined
-    expressions (patterns on the name alone, and those on a path) are asked first.
+    pathspec answers exactly as git does but tries every pattern in turn. Nearly all files match none, and of a fresh
+    clone none at all, so a sieve is asked first; where it does not understand a pattern, two joined expressions are
+    (patterns on the name alone, and those on a path).
     """
-
-    __slots__ = ("_by_name", "_by_path", "_spec", "base", "left_out")
 
     def __init__(self, base: str, lines: Sequence[str]) -> None:
         from kube_gaplint import git_patterns
 
         self.base = base
-        lines, self.left_out = git_patterns.usable(lines)
-        self._spec = git_patterns.spec(lines)
+        self._lines, self.left_out = git_patterns.within_limits(lines)
+        self._sieve = git_patterns.Sieve(self._lines)
+
+    @cached_property
+    def _spec(self) -> GitIgnoreSpec:
+        from kube_gaplint import git_patterns
+
+        return git_patterns.spec(git_patterns.usable(self._lines)[0])
+
+    @cached_property
+    def _joined(self) -> tuple[re.Pattern[str] | None, re.Pattern[str] | None]:
+        """What the sieve does not understand: patterns on a name, and on a path."""
+        from kube_gaplint import git_patterns
+
         by_name, by_path = [], []
-        for pattern in self._spec.patterns:
+        for pattern in git_patterns.spec(git_patterns.usable(self._sieve.left)[0]).patterns:
             regex = pattern.regex
             if pattern.include is None or regex is None:
                 continue
@@ -388,17 +403,19 @@ class _Ignore:
                 by_name.append("^" + expression.removeprefix(_ANYWHERE))
             else:
                 by_path.append(expression)
-        self._by_name = _joined(by_name)
-        self._by_path = _joined(by_path)
+        return _joined(by_name), _joined(by_path)
 
     def verdict(self, path: str, name: str, *, is_folder: bool) -> bool | None:
         """True: ignored; False: taken in again by `!`; None: nothing said. `path` is below the base."""
         slash = "/" if is_folder else ""
-        if self._by_name is not None and self._by_name.match(name + slash):
-            return self._spec.check_file(path + slash).include
-        if self._by_path is not None and self._by_path.match(path + slash):
-            return self._spec.check_file(path + slash).include
-        return None
+        may_match = self._sieve.lets_through(path, name)
+        if not may_match and self._sieve.left:
+            by_name, by_path = self._joined
+            may_match = bool(
+                (by_name is not None and by_name.match(name + slash))
+                or (by_path is not None and by_path.match(path + slash))
+            )
+        return self._spec.check_file(path + slash).include if may_match else None
 
 
 _ANYWHERE = "^(?:.+/)?"

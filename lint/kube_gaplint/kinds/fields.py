@@ -110,19 +110,17 @@ class Part:
         part = self
         for name in path:
             node = part.node
-            if isinstance(node, nodes.Mapping):
-                entry = node.entry(name)
-                part = part._of_missing(node) if entry is None else part._of_entry(entry)
-            elif node is None:
+            if node is None:
                 return part
-            else:
+            if not isinstance(node, nodes.Mapping):
                 reason = part.unknown or "what stands there is no mapping"
                 return Part(None, part._where, part.home, part.chain, reason)
+            entry = node.entry(name)
+            if entry is None:
+                unseen = node.open_because if isinstance(node, OpenMapping) else ""
+                return Part(None, part._where, node, part.chain, unseen)
+            part = part._of_entry(entry)
         return part
-
-    def _of_missing(self, home: nodes.Mapping) -> Part:
-        unseen = home.open_because if isinstance(home, OpenMapping) else ""
-        return Part(None, self._where, home, self.chain, unseen)
 
     def _of_entry(self, entry: Entry) -> Part:
         if entry.alias is None:

@@ -17,10 +17,17 @@ _MOST_PATHS = 20_000
 
 
 @lru_cache(maxsize=4096)
+def keys(path: str) -> tuple[str, ...] | None:
+    """A path that leads through mappings alone as their keys; None for any other."""
+    return None if "[" in path or "]" in path else tuple(filter(None, path.split(".")))
+
+
+@lru_cache(maxsize=4096)
 def steps(path: str) -> tuple[tuple[str, bool], ...]:
     """A path as (name, whether it names an element of a list)."""
-    if "[" not in path and "]" not in path:
-        return tuple((name, False) for name in path.split(".") if name)
+    straight = keys(path)
+    if straight is not None:
+        return tuple((name, False) for name in straight)
     out = []
     for match in _STEP.finditer(path):
         plain, quoted, element = match.groups()
@@ -30,6 +37,9 @@ def steps(path: str) -> tuple[tuple[str, bool], ...]:
 
 def follow(part: Part, path: str) -> Part:
     """The part at a path below another."""
+    straight = keys(path)
+    if straight is not None:
+        return part.at(*straight)
     for name, element in steps(path):
         if not element:
             part = part.at(name)
