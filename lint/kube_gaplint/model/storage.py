@@ -166,7 +166,7 @@ def lasting(workload: Workload) -> str:
 def keeps_nothing(process: TrainingProcess) -> str:
     """Why nothing that the program saves outlives its pod, in words; empty where something does or may."""
     settings = process.settings
-    if isinstance(settings.saving, Absent) or (isinstance(settings.saving, Set) and not settings.saving.value):
+    if isinstance(settings.saving, Set) and not settings.saving.value:
         return "nothing is saved before the end" if settings.saves_once else "nothing is saved"
     path = settings.save_path
     if not isinstance(path, Set) or isinstance(settings.second_path, Set):

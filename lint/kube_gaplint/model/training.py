@@ -205,7 +205,7 @@ class TrainingSettings(Struct, eq=False):
     save_interval: Setting[Quantity]
     """`Absent`: the program surely never saves periodically."""
     saving: Setting[bool]
-    """Whether saving is on at all, while it trains."""
+    """Whether saving is on at all, while it trains. Never `Absent`: where nothing asks for it, it is off or unknown."""
     total: Setting[Quantity]
     """The planned length of the run, in the unit of the option that gives it."""
     retention: Setting[int]

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from kube_gaplint.findings import Fix, Gap, Severity
 from kube_gaplint.model.pace import Pace
 from kube_gaplint.model.scale import size
-from kube_gaplint.model.setting import Absent, Set
+from kube_gaplint.model.setting import Set
 from kube_gaplint.model.storage import durable_mounts, lasting
 from kube_gaplint.model.training import TrainingProcess
 from kube_gaplint.rule import Context, rule
@@ -85,8 +85,8 @@ def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
         return
     saving = process.settings.saving
     who = process.framework.title if process.framework is not None else "the program"
-    if isinstance(saving, Absent) or (isinstance(saving, Set) and not saving.value):
-        written = isinstance(saving, Set) and saving.origin.written
+    if isinstance(saving, Set) and not saving.value:
+        written = saving.origin.written
         message = f"{who} is told not to save" if written else f"by default {who} saves nothing"
         message += " while it trains"
         if process.framework is not None and process.framework.saves_at_end:
