@@ -14,6 +14,7 @@ FILES = {
     "conf/net/small.yaml": "width: 64\n",
     "conf/late.yaml": "name: late\n",
     "conf/gap.yaml": "defaults: [base, {data: nowhere}]\nsteps: 2\n",
+    "conf/asked.yaml": "defaults: [{optim: '???'}]\n",
     "conf/ring.yaml": "defaults: [ring]\n",
 }
 
@@ -56,3 +57,27 @@ def test_a_ring_ends_and_a_shipped_configuration_is_closed() -> None:
     assert not shipped.values
     assert not shipped.open_because
     assert named_config("conf", "nothing", HOME, text_of, ()) is None
+
+
+def test_the_command_line_takes_another_part_of_a_group() -> None:
+    config = named_config("conf", "run", HOME, text_of, (), {"optim": "slow"})
+    assert config is not None
+    assert config.values.get("optim.rate") is None
+    assert "optim/slow" in config.open_because
+    asked = named_config("conf", "asked", HOME, text_of, (), {"optim": "fast"})
+    assert asked is not None
+    assert not asked.open_because
+    assert asked.values["optim.rate"] is not None
+    unasked = named_config("conf", "asked", HOME, text_of, ())
+    assert unasked is not None
+    assert "optim/???" in unasked.open_because
+
+
+def test_a_part_that_nobody_knows_leaves_it_open_and_none_takes_nothing() -> None:
+    config = named_config("conf", "run", HOME, text_of, (), {"optim": ""})
+    assert config is not None
+    assert config.open_because == "what it takes of optim is not known"
+    without = named_config("conf", "run", HOME, text_of, (), {"optim": "null"})
+    assert without is not None
+    assert not without.open_because
+    assert "optim.rate" not in without.values

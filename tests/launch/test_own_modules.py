@@ -119,7 +119,7 @@ HYDRA = {
     [
         ("", ["calls", "import own.deep", "instantiate(x)"]),
         ("lr=0.1 model.width=$WIDTH", ["calls", "import own.deep", "instantiate(x)"]),
-        ("model=large", ["calls", "large", "import own.deep", "instantiate(x)"]),
+        ("model=large", ["calls", "large"]),
         ("--config-name=other", ["other"]),
         ("-cn other", ["other"]),
         ("model._target_=own.other.Other", ["calls", "other", "import own.deep", "instantiate(x)"]),

@@ -1246,6 +1246,8 @@ class Conventions(Struct, frozen=True):
     total: tuple[str, ...]
     retention: tuple[str, ...]
     resume: tuple[str, ...]
+    saving: tuple[str, ...]
+    """Switches on which a program may save while it trains: what its text makes of them counts."""
     in_memory: tuple[str, ...]
     """Options that ask for frequent copies in memory or on local disks."""
     samples_per_step: tuple[str, ...]
@@ -1306,6 +1308,11 @@ CONVENTIONS = Conventions(
     ),
     resume=("resume", "auto-resume", "autoresume", "resume-from-checkpoint", "resume-training", "resume-mode",
             "trainer.resume-mode", "resume-if-exists", "continue-training"),
+    saving=(
+        "intermediate-checkpoints", "save-intermediate-checkpoints", "save-intermediate", "save-checkpoints",
+        "save-checkpoint", "save-ckpt", "save-ckpts", "save-model", "save-models", "do-save", "do-checkpoint",
+        "enable-checkpointing", "enable-checkpoints", "enable-checkpoint", "checkpointing-enabled",
+    ),
     in_memory=("in-memory-checkpointing-freq", "non-persistent-save-interval", "local-checkpoint-interval"),
     samples_per_step=("global-batch-size", "global-train-batch-size"),
     variables=("CHECKPOINT_DIR", "CHECKPOINT_PATH", "CKPT_DIR", "CKPT_PATH", "SAVE_DIR", "SAVE_PATH"),

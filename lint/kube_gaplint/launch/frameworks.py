@@ -44,7 +44,15 @@ from kube_gaplint.launch.shared import path_of
 from kube_gaplint.model.environment import Environment, Layered, differing
 from kube_gaplint.model.program_text import ProgramText
 from kube_gaplint.model.setting import Absent, Origin, Set, Setting, Unknown, mapped
-from kube_gaplint.model.training import SAVES_ONCE, Framework, Options, Quantity, Release, TrainingSettings
+from kube_gaplint.model.training import (
+    SAVES_ONCE,
+    SWITCHED_OFF,
+    Framework,
+    Options,
+    Quantity,
+    Release,
+    TrainingSettings,
+)
 from kube_gaplint.text.source import Files, no_files
 
 _FALSE = frozenset({"", "0", "-1", "false", "no", "off", "none", "null", "~", "n", "f", "never"})
@@ -92,6 +100,8 @@ def understand(
         spec = NO_SPEC.with_names(facts.flags.split(), _valued_names(facts))
         options = parse_options(peeled.words, home, spec)
     configs = read_configs(options, facts.config if facts is not None else _ANY_CONFIG, files)
+    if not configs and text is not None and (facts is None or not facts.visible):
+        configs = _by_hydra(peeled, text, home, files)
     look = Lookup(
         options=options,
         configs=configs,
@@ -120,6 +130,18 @@ def understand(
         )
     settings = _Reader(look, facts, peeled, torch or Unknown("the torch release is not known"), text).read()
     return Understood(framework, facts, options, configs, settings)
+
+
+def _by_hydra(peeled: Peeled, text: ProgramText, home: Origin, files: Files) -> tuple[Config, ...]:
+    """The configuration that Hydra gives a script of somebody's own."""
+    if "@hydra.main" not in next(text.texts, ""):
+        return ()
+    from kube_gaplint.launch.hydra_main import main_config
+    from kube_gaplint.launch.own_modules import start_text
+
+    path, script = start_text(peeled, files)
+    main = None if script is None else main_config(script.text, path, peeled.words, home, files)
+    return () if main is None else (main.config,)
 
 
 def _as_forked(facts: FrameworkFacts, text: ProgramText | None) -> FrameworkFacts:
@@ -706,6 +728,9 @@ class _Reader:
         if effect == "?":
             return Unknown("what triggers a save is not known", setting.origin)
         if facts is None or (not facts.visible and not facts.needs and facts.saving is None):
+            switched = self._off_by_switch()
+            if switched is not None:
+                return switched
             script = look.script
             if script is not None and script.saves_once and not isinstance(interval, Set):
                 place = script.save_paths[0].origin or script.origin
@@ -740,6 +765,29 @@ class _Reader:
         if isinstance(path, Unknown) and "path" in facts.needs:
             return Set(True, Origin(look.home.place, "derived", "it is given a folder whose name is not known"))
         return Set(True, Origin(look.home.place, "default", f"{facts.title} saves by itself"))
+
+    def _off_by_switch(self) -> Set[bool] | None:
+        """A switch of the program's own that is off, where its text saves in no loop without it."""
+        look, script = self.look, self.look.script
+        if script is None:
+            return None
+        for name in CONVENTIONS.saving:
+            value, normal = look.explicit(name), Options.normal(name)
+            if value is None and not look.options.open_because:
+                value = script.declared.get(normal)
+            if isinstance(value, Set) and (look.bare(name) or value.value.strip().lower() not in _FALSE):
+                continue
+            if not isinstance(value, Absent | Set) or self.text.open_because:
+                continue
+            from kube_gaplint.launch.save_switch import decides_on_saves
+
+            if not decides_on_saves(self.text.texts, normal.replace("-", "_")):
+                continue
+            origin = value.origin or look.home
+            said = f"{normal.replace('-', '_')} is {value.value if isinstance(value, Set) else 'not set'}"
+            given = look.options.find(name) is not None
+            return Set(False, replace(origin, via="written" if given else "default", note=SWITCHED_OFF + said))
+        return None
 
     def _script_saves(self) -> Setting[bool]:
         """Whether a visible script saves at all."""

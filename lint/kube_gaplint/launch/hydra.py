@@ -7,7 +7,8 @@ What comes later in the list wins, and the file's own keys win over the list unl
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 
 from msgspec import Struct
 
@@ -31,17 +32,31 @@ class _Entry(Struct, frozen=True):
     """The file need not be there."""
 
 
-def named_config(folder: str, name: str, origin: Origin, files: Files, standard: tuple[str, ...]) -> Config | None:
+def named_config(
+    folder: str,
+    name: str,
+    origin: Origin,
+    files: Files,
+    standard: tuple[str, ...],
+    chosen: Mapping[str, str] = MappingProxyType({}),
+) -> Config | None:
     """The configuration `name` in `folder`; None where there is no such file. `standard`: names of configurations that
-    the framework ships, whose values are its defaults."""
+    the framework ships, whose values are its defaults. `chosen`: what the command line takes of a group instead, an
+    empty text where that is not known."""
     own = name.removesuffix(".yaml")
     if posixpath.basename(own) in standard:
         return Config(own, origin)
-    return _composed(folder, own, files, standard, 0, [0])
+    return _composed(folder, own, files, standard, 0, [0], chosen)
 
 
 def _composed(
-    folder: str, name: str, files: Files, standard: tuple[str, ...], depth: int, read: list[int]
+    folder: str,
+    name: str,
+    files: Files,
+    standard: tuple[str, ...],
+    depth: int,
+    read: list[int],
+    chosen: Mapping[str, str],
 ) -> Config | None:
     path = posixpath.normpath(posixpath.join(folder, name + ".yaml"))
     read[0] += 1
@@ -54,7 +69,7 @@ def _composed(
     values: dict[str, Setting[str]] = {}
     written: dict[str, str] = {}
     problem = ""
-    entries = list(_entries(config))
+    entries = list(_entries(config, chosen))
     if all(entry.file != _SELF for entry in entries):
         entries.append(_Entry(_SELF, ""))
     for entry in entries:
@@ -69,7 +84,7 @@ def _composed(
         part = None
         if not entry.problem:
             file = posixpath.join(around, entry.file.lstrip("/"))
-            part = _composed(folder, file, files, standard, depth + 1, read)
+            part = _composed(folder, file, files, standard, depth + 1, read, chosen)
         if part is None and entry.optional:
             continue
         if part is None:
@@ -82,7 +97,7 @@ def _composed(
     return Config(path, config.home, values, written, problem)
 
 
-def _entries(config: Config) -> Iterator[_Entry]:
+def _entries(config: Config, chosen: Mapping[str, str]) -> Iterator[_Entry]:
     at = 0
     while at < _MOST_FILES:
         line = config.values.get(f"defaults.{at}")
@@ -95,7 +110,7 @@ def _entries(config: Config) -> Iterator[_Entry]:
             if not pairs:
                 return
             for group, option in pairs:
-                found = _choice(group, option)
+                found = _choice(group, option, chosen)
                 if found is not None:
                     yield found
         at += 1
@@ -108,12 +123,15 @@ def _line(line: Setting[str]) -> _Entry:
     return _Entry(file, package)
 
 
-def _choice(group: str, option: Setting[str]) -> _Entry | None:
+def _choice(group: str, option: Setting[str], chosen: Mapping[str, str]) -> _Entry | None:
     """`group: option`; None for what only changes another choice, or chooses nothing."""
     words = group.split()
     name = words[-1] if words else ""
-    if "override" in words[:-1] or not isinstance(option, Set):
-        return None
     folder, _, package = name.partition("@")
-    file = f"{folder}/{option.value.removesuffix('.yaml')}"
+    taken = chosen.get(folder.strip("/"), option.value if isinstance(option, Set) else "null")
+    if "override" in words[:-1] or taken == "null":
+        return None
+    if not taken:
+        return _Entry("", "", f"what it takes of {folder} is not known")
+    file = f"{folder}/{taken.removesuffix('.yaml')}"
     return _Entry(file, package or folder.strip("/").replace("/", "."), optional="optional" in words[:-1])

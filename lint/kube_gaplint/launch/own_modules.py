@@ -60,7 +60,7 @@ class OwnModules:
         """What Hydra makes by the configuration, once it was looked for."""
 
     def texts(self) -> Iterator[str]:
-        path, text = _start(self.peeled, self.files)
+        path, text = start_text(self.peeled, self.files)
         if text is None:
             self.open_because = f"the text of {self.peeled.name or 'the program'} is not visible"
             return
@@ -90,7 +90,7 @@ class OwnModules:
 
     def _made(self, path: str, script: str, makes: str) -> Iterator[tuple[str, str]]:
         """The modules of what Hydra makes for the program."""
-        from kube_gaplint.launch.hydra_objects import objects
+        from kube_gaplint.launch.hydra_main import objects
 
         self._objects = objects(script, path, self.peeled.words, self.peeled.origin, self.files) or frozenset()
         if not self._objects:
@@ -130,7 +130,8 @@ class OwnModules:
             self.open_because = f"it imports {module}, which is not visible"
 
 
-def _start(peeled: Peeled, files: Files) -> tuple[str, PlacedText | None]:
+def start_text(peeled: Peeled, files: Files) -> tuple[str, PlacedText | None]:
+    """The path and the text of what a program starts with; None for a text that is not seen."""
     if peeled.form == "inline":
         return "", peeled.command.stdin.text if peeled.command.stdin is not None else None
     if peeled.form == "script":

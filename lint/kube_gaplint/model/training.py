@@ -192,6 +192,8 @@ class Framework(Struct, frozen=True):
 
 SAVES_ONCE = "it saves once, when the training is over"
 """The note of a `saving` of False where results are written all the same."""
+SWITCHED_OFF = "saves only under a switch: "
+"""How the note of a `saving` of False begins that a switch of the program's own decides; the switch follows."""
 
 
 class TrainingSettings(Struct, eq=False):
@@ -237,6 +239,12 @@ class TrainingSettings(Struct, eq=False):
     def saves_once(self) -> bool:
         """It surely saves when the training is over, and never before."""
         return isinstance(self.saving, Set) and self.saving.origin.note == SAVES_ONCE
+
+    @property
+    def switched_off(self) -> str:
+        """The program's own switch by which it does not save while it trains, in words; empty where there is none."""
+        note = self.saving.origin.note if isinstance(self.saving, Set) and not self.saving.value else ""
+        return note.removeprefix(SWITCHED_OFF) if note.startswith(SWITCHED_OFF) else ""
 
 
 class TrainingProcess(Struct, eq=False):

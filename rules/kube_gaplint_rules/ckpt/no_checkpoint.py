@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kube_gaplint.findings import Fix, Gap, Severity
+from kube_gaplint.findings import Fix, Gap, Related, Severity
 from kube_gaplint.model.pace import Pace
 from kube_gaplint.model.scale import size
 from kube_gaplint.model.setting import Set
@@ -24,12 +24,14 @@ def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
     ## What it flags
     A framework, script or configuration that is visible and leaves saving off: Megatron-LM without `--save` and
     `--save-interval`, torchtitan without `checkpoint.enable`, `--save_strategy no`, Composer without `save_folder`. A
-    framework that saves only its result, when it is done (OpenRLHF without save steps), counts as well. Info where the
-    program is not visible and no volume or bucket is either, where a script of your own saves nothing, or only when its
-    training is over, and for replicas of torchft, which take their state from one another. Smoke tests of up to 200
-    steps are left alone, whether an option or the program's text says so, or epochs, batch size and a data set of known
-    size (GSM8K); so are benchmarks, evaluation and inference. Megatron-LM refuses `--save` without `--save-interval`: a
-    program that is started so is a fork with a schedule of its own, and left alone.
+    framework that saves only its result, when it is done (OpenRLHF without save steps), counts as well, and so does a
+    script of your own whose switch (`save_checkpoints`, as an option or in its Hydra configuration) is off, where its
+    text saves in no loop without it. Info where the program is not visible and no volume or bucket is either, where a
+    script of your own saves nothing, or only when its training is over, and for replicas of torchft, which take their
+    state from one another. Smoke tests of up to 200 steps are left alone, whether an option or the program's text says
+    so, or epochs, batch size and a data set of known size (GSM8K); so are benchmarks, evaluation and inference.
+    Megatron-LM refuses `--save` without `--save-interval`: a program that is started so is a fork with a schedule of
+    its own, and left alone.
 
     ## Why it hurts
     BLOOM lost a GPU about once a week, GLM-130B ten nodes in its first weeks. Both went on because there was a
@@ -93,6 +95,9 @@ def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
             message += ", only when it is done"
         if process.settings.saves_once:
             message = "the program saves once, when its training is over"
+        switch = process.settings.switched_off
+        if switch:
+            message = f"the program does not save while it trains: {switch}"
         by_reading = saving.origin.via == "derived"  # a module that the script imports may still save
         cost = f"any failure of {size(process.workload)} starts the training from scratch"
         if process.heals_from_peers:
@@ -103,7 +108,12 @@ def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
             cost,
             detail="off",
             severity=Severity.INFO if by_reading or process.heals_from_peers else None,
-            fix=Fix(f"set the framework's save path and interval, on {lasting(process.workload)}"),
+            related=(Related(saving.origin, "the switch"),) if switch and not written else (),
+            fix=Fix(
+                f"switch it on, and save to {lasting(process.workload)}"
+                if switch
+                else f"set the framework's save path and interval, on {lasting(process.workload)}"
+            ),
             container=process.container.name,
         )
     elif not isinstance(saving, Set) and not _durable_place(process) and not _told_where(process):

@@ -1,4 +1,4 @@
-"""What Hydra makes for a program: the classes and functions that its configuration names as `_target_`.
+"""What Hydra gives a program: its configuration, and the classes and functions that this names as `_target_`.
 
 `hydra.utils.instantiate` and `get_class` take them from the configuration that the script's `@hydra.main` and the
 command line choose (https://hydra.cc/docs/advanced/instantiate_objects/overview/).
@@ -9,6 +9,8 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterable, Sequence
+
+from msgspec import Struct
 
 from kube_gaplint import lazy_re
 from kube_gaplint.launch.config_files import Config
@@ -28,8 +30,17 @@ _NAMES = frozenset({"--config-name", "-cn"})
 _FOLDERS = frozenset({"--config-path", "-cp", "--config-dir", "-cd"})
 
 
-def objects(script: str, path: str, words: Sequence[Word], home: Origin, files: Files) -> frozenset[str] | None:
-    """The dotted names of all that the configuration of a script names; None where some of it is not seen. `words` are
+class Main(Struct, frozen=True):
+    """What a script's `@hydra.main` gives it: the configuration, with the parts that the command line chooses."""
+
+    config: Config
+    folder: str
+    overrides: tuple[tuple[str, str], ...]
+    """What the command line changes, by key; an empty value is one that is not known."""
+
+
+def main_config(script: str, path: str, words: Sequence[Word], home: Origin, files: Files) -> Main | None:
+    """The configuration that a script is started with; None where it has none, or where it is not seen. `words` are
     the script's arguments, and `home` is where it is started."""
     found = _MAIN.search(script)
     if found is None:
@@ -42,11 +53,20 @@ def objects(script: str, path: str, words: Sequence[Word], home: Origin, files: 
         return None
     chosen, overrides = given
     chosen = chosen or (name["value"] if name is not None else "")
+    groups = {key: value for key, value in overrides if "." not in key}
     for folder in (posixpath.join(posixpath.dirname(path), literals[-1]), literals[-1]):
-        config = named_config(folder, chosen, home, files, ()) if chosen else None
+        config = named_config(folder, chosen, home, files, (), groups) if chosen else None
         if config is not None:
-            return _all_of(config, folder, overrides, files)
+            return Main(config, folder, tuple(overrides))
     return None
+
+
+def objects(script: str, path: str, words: Sequence[Word], home: Origin, files: Files) -> frozenset[str] | None:
+    """The dotted names of all that the configuration of a script names; None where some of it is not seen."""
+    main = main_config(script, path, words, home, files)
+    if main is None or any(not value and "." not in key for key, value in main.overrides):
+        return None
+    return _all_of(main.config, main.folder, main.overrides, files)
 
 
 def _given(words: Sequence[Word]) -> tuple[str, list[tuple[str, str]]] | None:
@@ -55,7 +75,7 @@ def _given(words: Sequence[Word]) -> tuple[str, list[tuple[str, str]]] | None:
     waiting = iter(words)
     for word in waiting:
         option, equals, value = word.prefix.partition("=")
-        if option in _FOLDERS or (word.known is None and "." not in option):
+        if option in _FOLDERS or (word.known is None and not equals):
             return None
         if option in _NAMES:
             following = word if equals else next(waiting, None)
