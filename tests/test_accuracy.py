@@ -117,6 +117,8 @@ def test_the_way_of_a_sample(
     assert "process train.py" in quiet
     assert "metadata: {name: silent}" in quiet
     assert "RETRY004 exit-code-swallowed (error): " in quiet, "the promises of the core rules"
+    assert "\n  A shell script that loses the exit status of the training program" in quiet, "what each of them flags"
+    assert "The batch script of BLOOM" not in quiet, "and no more of their pages"
 
     answers = answer(sheets, lambda _: "RIGHT\tso it is")
     assert run("read", sheets, answers) == 0

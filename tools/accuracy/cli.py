@@ -98,9 +98,13 @@ def run_draw(options: argparse.Namespace) -> int:
         _write(folder / f"findings-{number:02}.txt", lines)
     if quiet:
         core = [
-            f"{row.code} {row.name} ({row.severity}): {row.summary}"
+            line
             for row in gaplint.rules().values()
             if row.tier == "core" and row.severity in judging.JUDGED_SEVERITIES
+            for line in (
+                f"{row.code} {row.name} ({row.severity}): {row.summary}",
+                *judging.flags(gaplint, row.code),
+            )
         ]
         shown = {one.repository.name: gaplint.shown(one.repository) for one in quiet}
         for number, part in enumerate(judging.split(quiet, options.workloads_a_sheet), 1):

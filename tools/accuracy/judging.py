@@ -149,7 +149,8 @@ def quiet_sheet(drawn: Sequence[Quiet], seed: str, promises: Sequence[str], show
     yield f"{len(drawn)} training workloads without an error or a warning to judge, draw {seed}"
     yield ""
     yield "RIGHT: none of the rules below should have spoken, by what the repository's files show."
-    yield "WRONG: a rule below should have spoken; the reason begins with its code."
+    yield "WRONG: a rule below should have spoken, with an error or a warning; the reason begins with its code."
+    yield "What a rule flags, and what it leaves alone or calls info, stands below it."
     yield "An answer is a line: id, tab, RIGHT or WRONG, tab, one sentence."
     yield ""
     yield from promises
@@ -182,14 +183,23 @@ def understood(text: str, place: Location) -> list[str]:
 
 def promise(gaplint: Gaplint, code: str) -> str:
     """What a rule says of itself, without its examples: the page up to the bad example, and when to keep things."""
-    kept: list[str] = []
+    kept = [line for heading, line in _headed(gaplint.page(code)) if heading not in ("Bad", "Good", "References")]
+    return "\n".join(kept).rstrip()
+
+
+def flags(gaplint: Gaplint, code: str) -> list[str]:
+    """What a rule flags by its page, and what it leaves alone: only that is promised of a quiet workload."""
+    lines = [line for heading, line in _headed(gaplint.page(code)) if heading == "What it flags"]
+    return [line for line in lines if line.startswith(" ")]
+
+
+def _headed(page: str) -> Iterator[tuple[str, str]]:
+    """The lines of a page, each with the heading that it stands under."""
     heading = ""
-    for line in gaplint.page(code).splitlines():
+    for line in page.splitlines():
         if line and not line.startswith(" "):
             heading = line
-        if heading not in ("Bad", "Good", "References"):
-            kept.append(line)
-    return "\n".join(kept).rstrip()
+        yield heading, line
 
 
 def snippet(
