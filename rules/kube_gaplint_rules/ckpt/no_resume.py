@@ -31,7 +31,8 @@ def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
     overwrites its output folder, a visible script that saves while it trains and reads nothing back, or whose own
     option to resume is left out. Scripts that write their weights once, after the training, have nothing to resume
     from. Frameworks that resume by themselves (torchtitan) are left alone. Of a batch script an array, a chain, a new
-    submission or `--requeue` is a restart; the requeueing after a lost node, on by default in Slurm, is not.
+    submission or `--requeue` is a restart; the requeueing after a lost node, on by default in Slurm, is not. Smoke
+    tests of up to 200 steps are left alone.
 
     ## Why it hurts
     The job comes back, looks healthy, and trains from step 0, often writing over what it had: a preempted job of

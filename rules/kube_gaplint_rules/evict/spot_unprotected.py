@@ -32,7 +32,7 @@ def check(workload: Workload, context: Context) -> Iterator[Gap]:
     Pods that a node selector or a required affinity sends to spot or preemptible nodes, together with any of: no retry
     after a lost pod, no checkpoint that outlives the pod, a shell that keeps SIGTERM from a program which may save
     then. A toleration alone is no placement. Quiet for jobs that are declared to be shorter than an hour, and for
-    elastic ones that save to storage which lasts.
+    elastic ones that save to storage which lasts. Smoke tests of up to 200 steps are left alone.
 
     ## Why it hurts
     The provider takes such nodes whenever it wants them, with a notice of 15 s (GKE), 30 s (Azure) or 2 minutes (EC2).

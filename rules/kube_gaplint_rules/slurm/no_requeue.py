@@ -37,7 +37,8 @@ def check(batch: Batch, context: Context) -> Iterator[Gap]:
     script beside it that submits it with `--array`, `--dependency` or `--requeue` keeps the rule quiet, and so does a
     training that a script starts which is not in the paths: it may submit the next run. Info also where the program is
     seen to begin anew at every start (a `Trainer.fit` without `ckpt_path`) and no option of its framework would change
-    that: another start would save no work.
+    that: another start would save no work. Smoke tests of up to 200 steps and trainings on a toy data set (MNIST) are
+    left alone.
 
     ## Why it hurts
     BLOOM lost a GPU about once a week on 384 of them. With one job at a time, each crash at night waited for somebody

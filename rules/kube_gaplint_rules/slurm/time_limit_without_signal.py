@@ -46,12 +46,12 @@ def check(batch: Batch, context: Context) -> Iterator[Gap]:
     ## What it flags
     A training job with `--time` but neither `--signal` nor an option by which the program itself saves and leaves in
     time (Megatron's `--exit-duration-in-mins`, NeMo's `max_time_per_run`, Lightning's `max_time`). A program whose
-    options are not all seen is judged where its text stands in the repository and mentions no limit of time.
-    Info where the limit is an hour or less, for jobs of up to 4 GPUs, where the framework has no means of its own to
-    save at a signal or a time (verl), where the program's own text acts on SIGTERM, and where the run may well be done
-    by then: up to 64 GPUs, and the limit leaves two seconds or more for each of its steps. Quiet where it leaves more
-    than a minute for each, where the program saves every 10 minutes or more often, or by a loop of its own every 100
-    steps (`if step % 100 == 0`), and where nothing is known of it.
+    options are not all seen is judged where its text stands in the repository and mentions no limit of time. Info where
+    the limit is an hour or less, for jobs of up to 4 GPUs, where the framework has no means of its own to save at a
+    signal or a time (verl), where the program's own text acts on SIGTERM, and where the run may well be done by then:
+    up to 64 GPUs, and the limit leaves two seconds or more for each of its steps. Quiet where it leaves more than a
+    minute for each, where the program saves every 10 minutes or more often, or by a loop of its own every 100 steps
+    (`if step % 100 == 0`), and where nothing is known of it. Smoke tests of up to 200 steps are left alone.
 
     ## Why it hurts
     At the limit Slurm sends SIGTERM to the steps, and SIGKILL after `KillWait`, 30 seconds by default: enough for a
