@@ -33,7 +33,6 @@ def program(test: str = "if config.save_ckpt:", save: str = "torch.save(model, '
         program(after="for block in blocks:\n        y = checkpoint(block, x); np.save('y', y)"),
         program(test="if config.dry_run:\n            pass\n        elif config.save_ckpt:"),
         program(test="if config.save_ckpt: torch.save(model, 'y.pt')\n        if False:", save="pass"),
-        "def later(self):\n    if self.save_ckpt:\n        torch.save(self.model, 'x.pt')\n",
     ],
 )
 def test_the_switch_decides(text: str) -> None:
@@ -50,6 +49,8 @@ def test_the_switch_decides(text: str) -> None:
         program(after="for step in range(10):\n        accelerator.save_state('x')"),
         program(after="while True:\n        trainer.save_model('x')"),
         program(save="print('saved')"),
+        program(save="pass", after="if config.save_ckpt:\n        torch.save(model, 'final.pt')"),
+        "def later(self):\n    if self.save_ckpt:\n        torch.save(self.model, 'x.pt')\n",
         "print('nothing of the kind')",
         "",
     ],

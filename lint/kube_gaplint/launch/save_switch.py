@@ -28,7 +28,8 @@ _MOST_TEXT = 1_000_000
 
 
 def decides_on_saves(texts: Iterable[str], name: str) -> bool:
-    """Whether a program saves under the switch `name`, and in no loop without it."""
+    """Whether a program saves in its loops under the switch `name`, and in none without it. A switch for the result
+    alone, which is written when the training is over, is none for checkpoints."""
     found = False
     for text in texts:
         if "save" not in text and "checkpoint" not in text and "ckpt" not in text:
@@ -42,7 +43,7 @@ def decides_on_saves(texts: Iterable[str], name: str) -> bool:
 
 @lru_cache(maxsize=512)  # the programs of a repository import the same modules
 def _saves(text: str, name: str) -> tuple[bool, bool]:
-    """Whether a text saves under the switch, and whether it saves in a loop without it."""
+    """Whether a text saves in a loop under the switch, and whether it saves in a loop without it."""
     if len(text) > _MOST_TEXT:
         return False, True
     asked = re.compile(rf"(?<!\w){re.escape(name)}(?!\w)")
@@ -52,12 +53,11 @@ def _saves(text: str, name: str) -> tuple[bool, bool]:
     under = False
     for line, looped, conditions in _lines(text):
         for call in _CALL.finditer(line):
-            if not _writes(call["callee"], call["last"]):
+            if not looped or not _writes(call["callee"], call["last"]):
                 continue
-            if any(asked.search(one) and not denied.search(one) for one in conditions):
-                under = True
-            elif looped:
+            if not any(asked.search(one) and not denied.search(one) for one in conditions):
                 return under, True
+            under = True
     return under, False
 
 
