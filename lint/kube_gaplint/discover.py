@@ -9,10 +9,11 @@ with its reason. Nothing is parsed here.
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import stat
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
@@ -22,6 +23,7 @@ from kube_gaplint import disk, lazy_re, progress
 from kube_gaplint.disk import LARGE, SPECIAL, Refused
 from kube_gaplint.facts import candidates as facts
 from kube_gaplint.findings import FileError
+from kube_gaplint.share import jobs_for
 from kube_gaplint.text.read import MAX_BYTES
 
 if TYPE_CHECKING:
@@ -145,6 +147,17 @@ class Discovery(Struct):
         if not self.skipped[reason]:
             del self.skipped[reason]
 
+    def add(self, other: Discovery) -> None:
+        """Add what the walk found elsewhere."""
+        self.candidates += other.candidates
+        self.errors += other.errors
+        self.files += other.files
+        self.passed_over |= other.passed_over
+        for reason, count in other.skipped.items():
+            self.skip(reason, count)
+        for chart, count in other.charts.items():
+            self.charts[chart] = self.charts.get(chart, 0) + count
+
     @property
     def judged(self) -> bool:
         """Whether any file is judged; the others only say something about those that are."""
@@ -167,6 +180,10 @@ class Exclusion(Struct, frozen=True):
     folder: str = ""
 
 
+def _nothing() -> None:
+    """There is nothing to do meanwhile."""
+
+
 def discover(
     paths: Sequence[str],
     *,
@@ -175,14 +192,17 @@ def discover(
     kinds: frozenset[str] = frozenset(),
     stdin: bytes | None = None,
     stdin_filename: str = "",
+    jobs: int = 1,
+    meanwhile: Callable[[], None] = _nothing,
 ) -> Discovery:
     """Find the candidates under `paths`; `-` stands for standard input, whose bytes are `stdin`.
 
     What `exclude` says does not apply to paths that are named, unless `exclude_named`. `kinds` are further kinds whose
-    files are judged.
+    files are judged. Large folders are walked by up to `jobs` processes (0: to choose); while others walk already and
+    there is something to judge, this one does `meanwhile` first.
     Raises PathError for a named path that is missing or cannot be read.
     """
-    walk = _Walk(exclude, kinds, exclude_named=exclude_named)
+    walk = _Walk(exclude, kinds, exclude_named=exclude_named, jobs=jobs, meanwhile=meanwhile)
     for path in paths:
         if path == "-":
             walk.stdin(stdin, stdin_filename)
@@ -381,6 +401,9 @@ class _Ignore:
         self._lines, self.left_out = git_patterns.within_limits(lines)
         self._sieve = git_patterns.Sieve(self._lines)
 
+    def __reduce__(self) -> tuple[type[_Ignore], tuple[str, Sequence[str]]]:
+        return _Ignore, (self.base, self._lines)
+
     @cached_property
     def _spec(self) -> GitIgnoreSpec:
         from kube_gaplint import git_patterns
@@ -480,13 +503,44 @@ class _Folder(Struct):
         self.shown_prefix = _join(self.shown, "") if self.shown else ""
 
 
+_LEAST = 1_500
+"""Files after which a walk that still has folders before it is shared with other processes."""
+
+
+class _Piece(Struct):
+    """What the walk through one folder found, and the links that it left for later."""
+
+    found: Discovery
+    links: list[tuple[_Folder, str]]
+
+
+class _Share(Struct):
+    """What one process found in the folders that it took, by their numbers, and the paths that it has seen."""
+
+    pieces: dict[int, _Piece]
+    seen: set[str]
+    visited: set[str]
+
+
 class _Walk:
-    def __init__(self, exclude: Sequence[Exclusion], kinds: frozenset[str], *, exclude_named: bool) -> None:
+    def __init__(
+        self,
+        exclude: Sequence[Exclusion],
+        kinds: frozenset[str],
+        *,
+        exclude_named: bool,
+        jobs: int,
+        meanwhile: Callable[[], None],
+    ) -> None:
         self.found = Discovery()
         self.roots: list[str] = []
         self.excluded = [_Ignore(disk.real(one.folder or os.curdir), one.patterns) for one in exclude if one.patterns]
         self.exclude_named = exclude_named
         self.kinds = kinds
+        self.jobs = jobs
+        self.meanwhile = meanwhile
+        self.earlier = 0
+        """Files that were seen before `found` was begun."""
         self.seen: set[str] = set()
         self.visited: set[str] = set()
 
@@ -573,18 +627,68 @@ class _Walk:
 
     def _descend(self, start: _Folder) -> None:
         """Visit a folder and all below it, without recursion; links are looked at last."""
-        stack = [start]
         links: list[tuple[_Folder, str]] = []
-        while stack:
+        left = self._through([start], links, _LEAST)
+        number = jobs_for(self.jobs, self.found.files, _LEAST) if len(left) > 1 else 1
+        if number == 1:
+            self._through(left, links)
+        else:
+            self._shared(left[::-1], links, number)
+        for folder, name in links:
+            self._link(folder, name)
+
+    def _through(
+        self, stack: list[_Folder], links: list[tuple[_Folder, str]], most: float = math.inf
+    ) -> list[_Folder]:
+        """Visit the folders of a stack and all below them; when more than `most` files were seen and there are several
+        folders to go, those."""
+        while stack and (self.found.files < most or len(stack) == 1):
             folder = stack.pop()
             if folder.path in self.visited:  # it was given, or lies in a folder that was
                 continue
             self.visited.add(folder.path)
-            progress.tell("looking through files", self.found.files)
+            progress.tell("looking through files", self.earlier + self.found.files)
             below = self._visit(folder, links)
             stack.extend(reversed(below))
-        for folder, name in links:
-            self._link(folder, name)
+        return stack
+
+    def _shared(self, folders: Sequence[_Folder], links: list[tuple[_Folder, str]], number: int) -> None:
+        """Visit folders by so many processes; each takes the next one as soon as it is through with the last."""
+        from kube_gaplint import pool
+
+        self.earlier = self.found.files
+        with pool.Tickets(len(folders)) as tickets:
+
+            def take(at: int) -> _Share:
+                if at == 0 and self.found.judged:
+                    self.meanwhile()
+                seen, visited = self.seen, self.visited
+                self.seen, self.visited = set(seen), set(visited)
+                pieces = {ticket: self._piece(folders[ticket]) for ticket in tickets}
+                share = _Share(pieces, self.seen - seen, self.visited - visited)
+                self.seen, self.visited = seen, visited
+                return share
+
+            shares = pool.shared(take, number, ())
+        pieces = {}
+        for share in shares:
+            pieces.update(share.pieces)
+            self.seen |= share.seen
+            self.visited |= share.visited
+        for at, folder in enumerate(folders):
+            piece = pieces.get(at) or self._piece(folder)  # whoever took it may have been ended
+            self.found.add(piece.found)
+            links += piece.links
+        self.earlier = 0
+
+    def _piece(self, folder: _Folder) -> _Piece:
+        """What the walk through one folder finds, apart from the rest."""
+        piece = _Piece(Discovery(), [])
+        found, self.found = self.found, piece.found
+        self._through([folder], piece.links)
+        self.found = found
+        self.earlier += piece.found.files
+        return piece
 
     def _visit(self, folder: _Folder, links: list[tuple[_Folder, str]]) -> list[_Folder]:
         try:

@@ -6,6 +6,7 @@ import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from datetime import date
+from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, cast
 
@@ -130,9 +131,25 @@ def _find(request: Request) -> Discovery:
             kinds=frozenset(one.kind for one in request.kinds),
             stdin=request.stdin,
             stdin_filename=request.stdin_filename,
+            jobs=request.jobs,
+            meanwhile=partial(_prepare, request),
         )
     except discover.PathError as error:
         raise UsageProblem(str(error)) from error
+
+
+def _prepare(request: Request) -> None:
+    """Import what it takes to judge workloads of all kinds."""
+    for module in _FOR_WORKLOADS:
+        import_module(f"kube_gaplint.{module}")
+    registry.load_all(selected_codes(request))
+
+
+_FOR_WORKLOADS = (
+    "bundle.bundle", "judging", "kinds.views", "kinds.job", "kinds.kubeflow", "kinds.batch", "launch.processes",
+    "launch.shell_emit", "launch.shell_parser",
+)  # fmt: skip
+"""Modules that come with the most usual workloads; they bring others."""
 
 
 def lint(request: Request) -> Report:

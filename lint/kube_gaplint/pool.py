@@ -23,6 +23,34 @@ from kube_gaplint.text.source import Source
 T = TypeVar("T")
 
 
+class Tickets:
+    """Numbers from 0, each for the one process that takes it: made before processes are forked off, and iterated in
+    each of them. A number that an ended process had taken is lost."""
+
+    _SIZE = 4
+    _MOST = 2_048
+    """Numbers fit into a pipe that nobody reads yet; of more, each stands for several neighbours."""
+
+    def __init__(self, count: int) -> None:
+        self._count = count
+        self._step = -(-count // self._MOST) or 1
+        self._reading, writing = os.pipe()
+        with io.FileIO(writing, "w") as pipe:
+            for first in range(0, count, self._step):
+                pipe.write(first.to_bytes(self._SIZE, "little"))
+
+    def __enter__(self) -> Tickets:
+        return self
+
+    def __exit__(self, *_exception: object) -> None:
+        os.close(self._reading)
+
+    def __iter__(self) -> Iterator[int]:
+        while data := os.read(self._reading, self._SIZE):
+            first = int.from_bytes(data, "little")
+            yield from range(first, min(first + self._step, self._count))
+
+
 class _Fork(Struct):
     """A process that was forked off: its number, and the end of a pipe where it says what it found."""
 

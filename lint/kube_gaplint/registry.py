@@ -114,6 +114,13 @@ def _loaded(row: RuleInfo) -> Rule:
     raise LookupError(f"{row.module} declares no rule {row.code}: the index is stale")
 
 
+def load_all(codes: frozenset[str]) -> None:
+    """Import the rules of these codes."""
+    for row in rules():
+        if row.code in codes:
+            _loaded(row)
+
+
 def resolve(selector: str) -> tuple[str, ...]:
     """The codes that a selector stands for: a code, a family (`NCCL`), a rule name; none for a rule that is gone.
 
