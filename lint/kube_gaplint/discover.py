@@ -637,9 +637,7 @@ class _Walk:
         for folder, name in links:
             self._link(folder, name)
 
-    def _through(
-        self, stack: list[_Folder], links: list[tuple[_Folder, str]], most: float = math.inf
-    ) -> list[_Folder]:
+    def _through(self, stack: list[_Folder], links: list[tuple[_Folder, str]], most: float = math.inf) -> list[_Folder]:
         """Visit the folders of a stack and all below them; when more than `most` files were seen and there are several
         folders to go, those."""
         while stack and (self.found.files < most or len(stack) == 1):

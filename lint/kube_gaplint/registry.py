@@ -103,13 +103,20 @@ def load(key: str) -> Rule:
     return _loaded(info(key))
 
 
-@cache
+_of_code: dict[str, Rule] = {}
+"""Rules that were imported."""
+
+
 def _loaded(row: RuleInfo) -> Rule:
+    found = _of_code.get(row.code)
+    if found is not None:
+        return found
     if not row.module:
         return META_RULES[row.code]
     module = importlib.import_module(row.module)
     for value in vars(module).values():
         if isinstance(value, Rule) and value.code == row.code:
+            _of_code[row.code] = value
             return value
     raise LookupError(f"{row.module} declares no rule {row.code}: the index is stale")
 
@@ -151,15 +158,16 @@ def asked(rows: Iterable[RuleInfo], view: Any) -> Iterator[Rule]:
     from kube_gaplint.model import needs
 
     met: dict[str, bool] = {}
-
-    def is_met(need: str) -> bool:
-        if need not in met:
-            met[need] = getattr(needs, need)(view)
-        return met[need]
-
     for row in rows:
-        if all(map(is_met, row.needs)) and (not row.variables or needs.gives(view, row.variables)):
-            yield _loaded(row)
+        for need in row.needs:
+            is_met = met.get(need)
+            if is_met is None:
+                is_met = met[need] = getattr(needs, need)(view)
+            if not is_met:
+                break
+        else:
+            if not row.variables or needs.gives(view, row.variables):
+                yield _of_code.get(row.code) or _loaded(row)
 
 
 def _near(text: str) -> list[str]:

@@ -61,7 +61,7 @@ def _by_labels(context: Context, roles: Sequence[Role], labels: Mapping[str, Set
 
 def _by_annotations(roles: Sequence[Role], annotations: Mapping[str, Setting[str]]) -> Iterator[Setting[bool]]:
     for table in (annotations, *(role.pod.annotations for role in roles)):
-        for key, system in schedulers.PLACEMENT_ANNOTATIONS.items():
+        for key, system in schedulers.PLACEMENT_ANNOTATIONS.items() if table else ():
             yield from _named(table, key, system)
 
 

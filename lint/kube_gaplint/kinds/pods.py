@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Mapping
+from functools import lru_cache
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -37,6 +38,8 @@ from kube_gaplint.text.source import Files, PlacedText
 from kube_gaplint.text.templates import placeholder
 
 KUBERNETES = "Kubernetes' default"
+_MOST_FILES = 256
+"""Files of a container that are remembered by their path."""
 
 
 class Making(Struct, frozen=True):
@@ -198,7 +201,9 @@ class _ContainerReader(Struct):
         working_dir = part.text("workingDir") or ""
         mounted = files_in(spec, mounts, self.context, working_dir)
         own = OwnImage(part.string("image"), self.context, working_dir, (*words[0], *words[1]))
-        files = _with_checkout(over_image(mounted, mounts, own.files, working_dir), self.checkout, working_dir)
+        files = lru_cache(maxsize=_MOST_FILES)(  # many ask for the program
+            _with_checkout(over_image(mounted, mounts, own.files, working_dir), self.checkout, working_dir)
+        )
         accelerators = _accelerators(part, self.claims)
         if accelerators and not environment.open_because:
             environment = replace(environment, variables={**own.variables(), **environment.variables})

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterator
+from functools import lru_cache
 from itertools import pairwise
 
 from msgspec import Struct
@@ -254,13 +255,19 @@ _OFF = frozenset({"", "0", "false", "no", "off", "none", "never"})
 def _injects_faults(process: TrainingProcess) -> str:
     """The variable or option by which a run fails on purpose; empty where none does."""
     given = {occurrence.name: (occurrence.value, occurrence.bare) for occurrence in process.options.occurrences}
-    given.update({name: (process.environment.get(name), False) for name in process.environment})
+    given.update({name: (process.environment.get(name), False) for name in filter(_is_fault, process.environment)})
     for name, (value, bare) in given.items():
-        plain = name.lstrip("-").replace("_", "-").lower()
         off = isinstance(value, Set) and value.value.strip().lower() in _OFF and not bare
-        if not off and any(part in plain for part in purposes.FAULT_INJECTION):
+        if not off and _is_fault(name):
             return name  # on, or up to who submits it
     return ""
+
+
+@lru_cache(maxsize=4096)
+def _is_fault(name: str) -> bool:
+    """Whether the name of a variable or option says that it makes something fail."""
+    plain = name.lstrip("-").replace("_", "-").lower()
+    return any(part in plain for part in purposes.FAULT_INJECTION)
 
 
 _IMPORT = lazy_re.compile(r"^[ \t]*(?:import|from)[ \t]+(?P<names>[\w., \t]+)", re.MULTILINE)

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Mapping
-from functools import lru_cache
+from collections.abc import Callable, Mapping
+from functools import cache, lru_cache
 from itertools import islice
 from typing import Literal
 
@@ -190,9 +190,11 @@ def recognise(
     seen = _Seen(peeled, options, script, configs)
     if is_helper(peeled.name):
         return None
-    rows = [row for row in FRAMEWORKS if not (needed := row.recognition.only_with) or options.find(*needed) is not None]
-    for sign in _SIGNS:
-        for row in rows:
+    for sign, may_show in _SIGNS.items():
+        for row in FRAMEWORKS if may_show(seen) else ():
+            needed = row.recognition.only_with
+            if needed and options.find(*needed) is None:
+                continue
             origin = sign(row, seen)
             if origin is not None:
                 return row, origin
@@ -359,17 +361,43 @@ def _by_keys(row: FrameworkFacts, seen: _Seen) -> Origin | None:
     return None
 
 
-_SIGNS = (
-    _by_launcher,
-    _by_name,
-    _by_options,
-    _by_script,
-    _by_keys,
-    _by_config,
-    _by_weak_launcher,
-    _by_variable,
-)
-"""From the strongest to the weakest."""
+def _started(seen: _Seen) -> bool:
+    return bool(seen.peeled.launchers)
+
+
+def _has_known_options(seen: _Seen) -> bool:
+    return not _all_first_names().isdisjoint(seen.options.names)
+
+
+@cache
+def _all_first_names() -> frozenset[str]:
+    return frozenset().union(*(_first_names(row.recognition.options) for row in FRAMEWORKS))
+
+
+def _takes_config(seen: _Seen) -> bool:
+    return seen.peeled.name in _all_with_config()
+
+
+@cache
+def _all_with_config() -> frozenset[str]:
+    return frozenset(name for row in FRAMEWORKS for name in row.recognition.with_config)
+
+
+def _has_variables(seen: _Seen) -> bool:
+    return bool(seen.peeled.environment.variables)
+
+
+_SIGNS: dict[Callable[[FrameworkFacts, _Seen], Origin | None], Callable[[_Seen], bool]] = {
+    _by_launcher: _started,
+    _by_name: lambda seen: bool(seen.peeled.program),
+    _by_options: _has_known_options,
+    _by_script: lambda seen: seen.script is not None,
+    _by_keys: lambda seen: bool(seen.configs),
+    _by_config: _takes_config,
+    _by_weak_launcher: _started,
+    _by_variable: _has_variables,
+}
+"""From the strongest to the weakest, each with a quick test whether it can show any framework at all."""
 
 
 # -- configuration files ---------------------------------------------------------------------------------------------
