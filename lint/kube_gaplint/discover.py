@@ -101,7 +101,7 @@ class FileId(Struct, frozen=True):
         """
         if not self.path or "\0" in relative:
             return None
-        real = disk.real(os.path.join(self.folder, relative))
+        real = disk.real_below(self.folder, relative)
         if not within(real, self.root):
             return None
         shown = os.path.normpath(os.path.join(os.path.dirname(self.shown), relative))

@@ -169,6 +169,11 @@ def real(path: str) -> str:
     return trace.real(path)
 
 
+def real_below(folder: str, relative: str) -> str:
+    """`real` of a relative path in a folder whose path is real itself."""
+    return trace.real_below(folder, relative)
+
+
 def boundary_of(folder: str) -> str:
     """The git top level around a real folder, or empty."""
     return trace.boundary_of(folder)

@@ -65,6 +65,24 @@ def real(path: str) -> str:
     return os.path.realpath(path)
 
 
+def real_below(folder: str, relative: str) -> str:
+    """`real` of a path that is seen from a folder whose path is real itself: only what comes after it is looked at."""
+    whole = os.path.join(folder, relative)
+    here = folder
+    for name in relative.split("/"):
+        if name == "..":
+            here = os.path.dirname(here)
+        elif name not in ("", "."):
+            here = here + name if here.endswith("/") else f"{here}/{name}"
+            try:
+                if not stat.S_ISLNK(os.lstat(here).st_mode):
+                    continue
+            except OSError:  # nothing is there, so no link either
+                continue
+            return os.path.realpath(whole)
+    return os.path.realpath(whole) if relative.startswith("/") else here
+
+
 def boundary_of(folder: str) -> str:
     """The git top level around a real folder, or empty."""
     here = folder

@@ -211,6 +211,14 @@ def real(path: str) -> str:
     return found
 
 
+def real_below(folder: str, relative: str) -> str:
+    """As `filesystem.real_below`."""
+    found = filesystem.real_below(folder, relative)
+    if _current is not None:
+        _current.note(REAL, f"{folder}/{relative}", 0, found)
+    return found
+
+
 def boundary_of(folder: str) -> str:
     """As `filesystem.boundary_of`."""
     found = filesystem.boundary_of(folder)

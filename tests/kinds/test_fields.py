@@ -115,7 +115,7 @@ def test_fields_by_path() -> None:
 
 def test_written_paths_name_every_key_where_it_stands() -> None:
     fields = fields_of(part(PATHS))
-    written = dict(fields.written())
+    written = [*fields.written()]
     assert "spec.tasks[worker].replicas" in written
     assert 'metadata.annotations["karpenter.sh/do-not-disrupt"]' in written
     key = fields.key("spec.tasks[1].replicas")

@@ -69,7 +69,11 @@ class PartReader:
     def place(self, path: str) -> Origin:
         return follow(self._part, path).origin
 
-    def written(self) -> Iterator[tuple[str, Origin]]:
+    def key(self, node: Node) -> Origin:
+        """The origin of a key."""
+        return Origin(node.place, chain=self._part.chain, node=node)
+
+    def written(self) -> Iterator[tuple[str, Node]]:
         """Keys in document order; the walk is bounded, and hostile nesting costs no recursion."""
         if self._part.node is None:
             return
@@ -81,7 +85,7 @@ class PartReader:
             if isinstance(node, nodes.Mapping):
                 for entry in node:
                     child = _joined(path, entry.name)
-                    yield child, Origin(entry.key.place, chain=self._part.chain, node=entry.key)
+                    yield child, entry.key
                     left -= 1
                     below.append((child, entry.value))
             elif isinstance(node, Sequence):

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import Protocol
 
 from kube_gaplint.model.setting import Absent, Origin, Set, Setting
-from kube_gaplint.text.nodes import Scalar, ScalarValue
+from kube_gaplint.text.nodes import Node, Scalar, ScalarValue
 
 
 class Reader(Protocol):
@@ -19,9 +19,11 @@ class Reader(Protocol):
 
     def field(self, path: str) -> Setting[str]: ...
 
-    def written(self) -> Iterator[tuple[str, Origin]]: ...
+    def written(self) -> Iterator[tuple[str, Node]]: ...
 
     def place(self, path: str) -> Origin: ...
+
+    def key(self, node: Node) -> Origin: ...
 
 
 class Fields(Mapping[str, Setting[str]]):
@@ -51,7 +53,7 @@ class Fields(Mapping[str, Setting[str]]):
     def __iter__(self) -> Iterator[str]:
         seen = set(self._effective)
         yield from self._effective
-        for path, _ in self.written():
+        for path in self.written():
             if path not in seen:
                 seen.add(path)
                 yield path
@@ -59,17 +61,21 @@ class Fields(Mapping[str, Setting[str]]):
     def __len__(self) -> int:
         return sum(1 for _ in self)
 
-    def written(self) -> Iterator[tuple[str, Origin]]:
-        """Every key that is written below this place, mappings and lists included, with the origin of the key."""
-        return self._reader.written()
+    def written(self) -> Iterator[str]:
+        """The path of every key that is written below this place, those of mappings and lists included."""
+        return (path for path, _ in self._reader.written())
 
     def place(self, path: str) -> Origin:
         """Where the part at a path stands (a mapping, perhaps), or would stand; the whole for the empty path."""
         return self._reader.place(path)
 
     def key(self, path: str) -> Origin | None:
-        """Where the key at a path is written, or None."""
-        return next((origin for written, origin in self.written() if written == path), None)
+        """Where the key at a path is written, or None; the last of like ones, which is in force."""
+        found = None
+        for written, node in self._reader.written():
+            if written == path:
+                found = node
+        return None if found is None else self._reader.key(found)
 
 
 def plain_value(setting: Setting[str]) -> ScalarValue:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -102,6 +103,7 @@ class Asked(Struct, frozen=True):
         return not self.alone and "memory" in self.missing
 
 
+@lru_cache(maxsize=8)  # several rules ask for each workload
 def asked(workload: Workload, profile: Profile) -> list[Asked]:
     """The containers of a training job that have a known number of accelerators. A server beside the training (that
     of rollouts, say) is left out."""

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from msgspec.structs import replace
 
@@ -101,11 +101,12 @@ def check(manifest: Manifest, context: Context) -> Iterator[Gap]:
     """
     if not manifest.trains and not any(map(_is_profile, manifest.workloads)):
         return
-    written = dict(manifest.fields.written())
+    written = dict.fromkeys(manifest.fields.written())
     for found in strays(manifest.group, manifest.version, manifest.kind, written):
         severity = _severity(found, context)
-        if severity is not None:
-            yield _stray(manifest, found, written, severity)
+        key = manifest.fields.key(found.path)
+        if severity is not None and key is not None:
+            yield _stray(manifest, found, key, written, severity)
     for workload in manifest.workloads:
         for role in workload.roles:
             yield from _overruled(manifest, role)
@@ -127,18 +128,18 @@ def _severity(found: Found, context: Context) -> Severity | None:
     return Severity.ERROR
 
 
-def _stray(manifest: Manifest, found: Found, written: dict[str, Origin], severity: Severity) -> Gap:
+def _stray(manifest: Manifest, found: Found, key: Origin, written: Collection[str], severity: Severity) -> Gap:
     message = f"{manifest.kind} {manifest.version} has no {found.path}: "
     if found.right:
         message += f"it is spelt {found.right_name}" if found.misspelt else f"it belongs at {found.right}"
     else:
         message += found.note
-    other = written.get(found.right)
+    other = manifest.fields.key(found.right) if found.right else None
     related = () if other is None else (Related(other, "this one is in force"),)
     title = f"rename it to {found.right_name}" if found.misspelt else f"move it to {found.right}"
-    changes = _changes(manifest, found, written) if found.right and other is None else ()
+    changes = _changes(manifest, found, key, written) if found.right and other is None else ()
     return Gap(
-        written[found.path],
+        key,
         message,
         "the API server drops it" + _in_force(manifest, found),
         detail=_ELEMENT.sub("", found.path),
@@ -157,8 +158,7 @@ def _in_force(manifest: Manifest, found: Found) -> str:
     return ": nothing of it is in force"
 
 
-def _changes(manifest: Manifest, found: Found, written: dict[str, Origin]) -> tuple[Change, ...]:
-    key = written[found.path]
+def _changes(manifest: Manifest, found: Found, key: Origin, written: Collection[str]) -> tuple[Change, ...]:
     if found.misspelt:
         return (RenameKey(key, found.right_name),)
     value = manifest.fields[found.path]
