@@ -1,3 +1,5 @@
+# ruff: noqa: PTH118
+# Paths are strings there.
 """What the disk is asked, and what it answers."""
 
 from __future__ import annotations
@@ -29,5 +31,5 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @given(st.lists(st.sampled_from(NAMES), min_size=1, max_size=7).map("/".join), st.sampled_from(["", "a", "a/b"]))
 def test_a_path_below_a_real_folder_is_the_one_that_python_finds(tree: Path, relative: str, below: str) -> None:
     folder = str(tree / below)
-    assert filesystem.real_below(folder, relative) == os.path.realpath(f"{folder}/{relative}")
-    assert filesystem.real_below("/", relative) == os.path.realpath(f"/{relative}")
+    assert filesystem.real_below(folder, relative) == os.path.realpath(os.path.join(folder, relative))
+    assert filesystem.real_below("/", relative) == os.path.realpath(os.path.join("/", relative))
