@@ -47,3 +47,17 @@ def test_upgrades_only_where_the_class_speaks_of_them() -> None:
     agent = only(UpgradeAgent, text(f"nodePoolConfig: {{autoUpgrade: true}}, priorities: [{GPU}]"))
     assert value(agent.active) is True
     assert value(agent.restraint) == "unknown"
+
+
+@pytest.mark.parametrize(
+    ("spots", "only_spot"),
+    [
+        ("[{spot: true}]", True),
+        ("[{spot: false}, {spot: true}]", False),
+        ("[{}, {spot: '{{ x }}'}]", None),
+        ("[]", None),
+    ],
+)
+def test_spot_nodes(spots: str, only_spot: bool | None) -> None:
+    spot = only(NodePool, text(f"priorities: {spots}")).spot
+    assert (None if spot is None else spot.only) is only_spot

@@ -116,6 +116,21 @@ def test_labels_taints_and_limits_tell_as_well() -> None:
     assert pool(limits="{nvidia.com/gpu: 0}").gpus.answer == "no"
 
 
+@pytest.mark.parametrize(
+    ("requirement", "only_spot"),
+    [
+        ("{key: karpenter.sh/capacity-type, operator: In, values: [spot]}", True),
+        ("{key: karpenter.sh/capacity-type, operator: In, values: [on-demand, spot]}", False),
+        ("{key: karpenter.sh/capacity-type, operator: In, values: [on-demand]}", None),
+        ("{key: karpenter.sh/capacity-type, operator: NotIn, values: [spot]}", None),
+        ("{key: team, operator: In, values: [spot]}", None),
+    ],
+)
+def test_spot_nodes(requirement: str, only_spot: bool | None) -> None:
+    spot = pool(requirement).spot
+    assert (None if spot is None else spot.only) is only_spot
+
+
 def test_taints_that_are_wholly_known() -> None:
     taints = "[{key: nvidia.com/gpu, value: 'true', effect: NoSchedule}, {key: team, effect: NoExecute}, {key: x}]"
     found = pool(taints=taints).taints

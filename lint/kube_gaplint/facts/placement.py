@@ -29,6 +29,19 @@ def is_spot(key: str, value: str) -> bool:
     return low in _VALUES or (low in _YES and _WORD.search(key) is not None)
 
 
+CAPACITY_TYPE: Final = "karpenter.sh/capacity-type"
+KINDS_OF_NODES: Final = (
+    CAPACITY_TYPE,
+    "eks.amazonaws.com/capacityType",
+    "cloud.google.com/gke-spot",
+    "cloud.google.com/gke-preemptible",
+    "cloud.google.com/gke-provisioning",
+    "cloud.google.com/reservation-",
+    "cloud.google.com/gke-flex-start",
+)
+"""How labels begin by which pods choose between spot nodes, on-demand nodes and reservations of one pool."""
+
+
 class Notice(Struct, frozen=True):
     """How long a provider lets pods run after it has said that it takes a node back. `key` is the label's beginning."""
 

@@ -18,7 +18,7 @@ from kube_gaplint.kinds.context import Context
 from kube_gaplint.kinds.fields import Part
 from kube_gaplint.kinds.gke import DOES
 from kube_gaplint.kinds.gpu_nodes import Evidence, either
-from kube_gaplint.model.nodes import CarriesGpus, NodeImage, NodePool, UpgradeAgent
+from kube_gaplint.model.nodes import CarriesGpus, NodeImage, NodePool, SpotNodes, UpgradeAgent
 from kube_gaplint.model.profile import Profile
 from kube_gaplint.model.setting import Absent, Set, Unknown
 
@@ -42,6 +42,7 @@ def adapt(item: KubeObject, bundle: Bundle, profile: Profile) -> Iterable[NodePo
         },
         controller="gke",
         name_label=COMPUTE_CLASS,
+        spot=_spot(spec),
     )
     upgrade = config.boolean("autoUpgrade")
     if isinstance(upgrade, Absent):
@@ -57,6 +58,13 @@ def adapt(item: KubeObject, bundle: Bundle, profile: Profile) -> Iterable[NodePo
         does=DOES,
         object_at=context.origin,
     )
+
+
+def _spot(spec: Part) -> SpotNodes | None:
+    """By the priorities: GKE goes down the list where the machines of one are not to be had."""
+    priorities = list(spec.at("priorities").items())
+    found = [one.at("spot").origin for one in priorities if one.is_true("spot")]
+    return SpotNodes(found[0], len(found) == len(priorities)) if found else None
 
 
 def _gpus(spec: Part, config: Part) -> CarriesGpus:

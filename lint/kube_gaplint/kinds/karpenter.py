@@ -9,11 +9,12 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from kube_gaplint.bundle.bundle import Bundle
 from kube_gaplint.bundle.objects import KubeObject
+from kube_gaplint.facts.placement import CAPACITY_TYPE
 from kube_gaplint.kinds import cloudinit, node_os
 from kube_gaplint.kinds.context import Context
 from kube_gaplint.kinds.fields import Part
 from kube_gaplint.kinds.gpu_nodes import Evidence, either
-from kube_gaplint.model.nodes import Budget, CarriesGpus, NodeBootstrap, NodeImage, NodePool, Taint
+from kube_gaplint.model.nodes import Budget, CarriesGpus, NodeBootstrap, NodeImage, NodePool, SpotNodes, Taint
 from kube_gaplint.model.profile import Profile
 from kube_gaplint.model.setting import Absent, Link, Origin, Set, Setting, Unknown, mapped
 from kube_gaplint.text.nodes import Scalar
@@ -65,7 +66,19 @@ def _pool(context: Context) -> NodePool:
         budgets=budgets,
         taints=tuple(_taints(template)),
         labels={key: value.value for key, value in _labels(context).items() if isinstance(value, Set)},
+        spot=_spot(template),
     )
+
+
+def _spot(template: Part) -> SpotNodes | None:
+    """By the requirement on the capacity type: of several kinds Karpenter takes spot nodes first."""
+    for requirement in template.at("requirements").items():
+        if requirement.text("key") != CAPACITY_TYPE or requirement.text("operator") != "In":
+            continue
+        values = [one.text() for one in requirement.at("values").items()]
+        if "spot" in values:
+            return SpotNodes(requirement.origin, all(value == "spot" for value in values))
+    return None
 
 
 def _is_full(spec: Part) -> bool:

@@ -30,7 +30,8 @@ class Housing:
             return self._all
         named = self._named.get(tenant.pool)
         if named is None:
-            named = Pools(tuple(pool for pool in self.pools if pool.own_label == tenant.pool))
+            chosen = tuple(pool for pool in self._told if pool.own_label == tenant.pool)
+            named = Pools(tuple(pool for pool in self.pools if pool.own_label == tenant.pool), chosen)
             self._named[tenant.pool] = named
         return named
 

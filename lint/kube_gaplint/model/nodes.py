@@ -79,6 +79,14 @@ class Taint(Struct, frozen=True):
     origin: Origin
 
 
+class SpotNodes(Struct, frozen=True):
+    """That nodes of a pool are spot or preemptible ones, which the provider takes back when it wants them."""
+
+    origin: Origin
+    only: bool
+    """All of them are; else some may be."""
+
+
 class NodePool(Struct, eq=False):
     """A group of like nodes: Karpenter NodePool with its node class, eksctl node group, GKE node pool …"""
 
@@ -108,6 +116,8 @@ class NodePool(Struct, eq=False):
     """The GPU workloads of the given paths, some of which may land on the pool."""
     name_label: str = POOL_LABEL
     """The label of its nodes that holds the pool's name."""
+    spot: SpotNodes | None = None
+    """None where nothing says that nodes of it are, or may be, spot ones."""
 
     @property
     def object_origin(self) -> Origin:

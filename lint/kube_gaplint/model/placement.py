@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from kube_gaplint.facts.placement import Notice, is_spot, notice
+from kube_gaplint.facts.placement import KINDS_OF_NODES, Notice, is_spot, notice
 from kube_gaplint.model.pod import affinity, spread
 from kube_gaplint.model.setting import Origin, Set, Setting
-from kube_gaplint.model.workload import Pod, Role
+from kube_gaplint.model.workload import Pod, Role, Workload
+
+if TYPE_CHECKING:
+    from kube_gaplint.model.nodes import NodePool
 
 
 class SpotChoice(Struct, frozen=True):
@@ -40,6 +44,19 @@ def spot_choice(pod: Pod) -> SpotChoice | None:
             return SpotChoice(term.key, term.origin)
         if term.operator == "Exists" and is_spot(term.key, "true"):
             return SpotChoice(term.key, term.origin)
+    return None
+
+
+def spot_pool(workload: Workload, pod: Pod) -> NodePool | None:
+    """The pool of the given paths that a pod names in its node selector, where nodes of it are, or may be, spot ones,
+    and the pod asks for no kind of nodes itself."""
+    keys = (*pod.node_selector, *(term.key for term in affinity(pod).nodes if term.required))
+    if any(key.startswith(KINDS_OF_NODES) for key in keys):
+        return None
+    for pool in workload.surroundings.pools.chosen:
+        label = pod.node_selector.get(pool.name_label)
+        if pool.spot is not None and isinstance(label, Set) and label.value == pool.name:
+            return pool
     return None
 
 

@@ -81,6 +81,8 @@ class Pools(Struct, dict=True, eq=False):
     """Karpenter's pools that some pods may land on. What all have in common is worked out once for many workloads."""
 
     members: tuple[NodePool, ...] = ()
+    chosen: tuple[NodePool, ...] = ()
+    """Those that the pods' node selectors name, compute classes of GKE too."""
 
     @cached_property
     def api_versions(self) -> frozenset[str]:

@@ -2,18 +2,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from msgspec import Struct
+
 from kube_gaplint.findings import Fix, Gap, Related, Severity
 from kube_gaplint.model.budget import declared_short, runs_once
 from kube_gaplint.model.eviction import gang
 from kube_gaplint.model.needs import chooses_nodes
 from kube_gaplint.model.pace import Pace
-from kube_gaplint.model.placement import spot_choice
+from kube_gaplint.model.placement import SpotChoice, spot_choice, spot_pool
 from kube_gaplint.model.scale import duration, size
 from kube_gaplint.model.setting import Origin, Set
 from kube_gaplint.model.stopping import deaf_shell
 from kube_gaplint.model.storage import keeps_nothing, kept
 from kube_gaplint.model.training import TrainingProcess
-from kube_gaplint.model.workload import Workload
+from kube_gaplint.model.workload import Role, Workload
 from kube_gaplint.rule import Context, rule
 
 
@@ -29,10 +31,12 @@ def check(workload: Workload, context: Context) -> Iterator[Gap]:
     """A job on spot nodes does not survive that they are taken away.
 
     ## What it flags
-    Pods that a node selector or a required affinity sends to spot or preemptible nodes, together with any of: no retry
-    after a lost pod, no checkpoint that outlives the pod, a shell that keeps SIGTERM from a program which may save
-    then. A toleration alone is no placement. Quiet for jobs that are declared to be shorter than an hour, and for
-    elastic ones that save to storage which lasts. Smoke tests of up to 200 steps are left alone.
+    Pods that a node selector or a required affinity sends to spot or preemptible nodes, or to a pool of the given paths
+    that has only such nodes (a warning where it has others too: a ComputeClass of GKE that falls back to spot, a
+    Karpenter pool that may take both), together with any of: no retry after a lost pod, no checkpoint that outlives the
+    pod, a shell that keeps SIGTERM from a program which may save then. A toleration alone is no placement. Quiet for
+    jobs that are declared to be shorter than an hour, and for elastic ones that save to storage which lasts. Smoke
+    tests of up to 200 steps are left alone.
 
     ## Why it hurts
     The provider takes such nodes whenever it wants them, with a notice of 15 s (GKE), 30 s (Azure) or 2 minutes (EC2).
@@ -94,25 +98,52 @@ def check(workload: Workload, context: Context) -> Iterator[Gap]:
     if isinstance(workload.elastic, Set) and workload.elastic.value and _all_kept(processes):
         return
     for role in gang(workload):
-        choice = spot_choice(role.pod)
-        if choice is None:
+        placed = _placed(workload, role)
+        if placed is None:
             continue
         gaps = list(_gaps(workload, context, [one for one in processes if one.role is role]))
         if not gaps:
             continue
-        notice = choice.notice
+        notice = placed.choice.notice
         warned = f" after {duration(notice.seconds)} of notice" if notice is not None else ""
         yield Gap(
-            choice.origin,
-            f"the pods run on spot nodes ({choice.key}): {' and '.join(what for what, _ in gaps)}",
+            placed.choice.origin,
+            f"the pods {placed.how}: {' and '.join(what for what, _ in gaps)}",
             f"the first node that is taken away{warned} costs {size(workload)} the run, or all since the last save",
             detail="spot",
-            related=tuple(Related(origin, what) for what, origin in gaps),
+            severity=None if placed.surely else Severity.WARNING,
+            related=(*placed.related, *(Related(origin, what) for what, origin in gaps)),
             fix=Fix(
                 "give it retries, a checkpoint on storage that lasts, and the signal: exec in front of the program"
             ),
         )
         return
+
+
+class _Placed(Struct, frozen=True):
+    """That pods run on spot nodes, in words, and what sends them there."""
+
+    choice: SpotChoice
+    how: str
+    surely: bool = True
+    related: tuple[Related, ...] = ()
+
+
+def _placed(workload: Workload, role: Role) -> _Placed | None:
+    """By what the pods say themselves, or by the pool that they name."""
+    choice = spot_choice(role.pod)
+    if choice is not None:
+        return _Placed(choice, f"run on spot nodes ({choice.key})")
+    pool = spot_pool(workload, role.pod)
+    if pool is None or pool.spot is None:
+        return None
+    label = role.pod.node_selector[pool.name_label]
+    choice = SpotChoice(pool.name_label, label.origin or role.origin)
+    name = f"{pool.subject.kind} {pool.name}"
+    how = (
+        f"run on spot nodes ({name} has no others)" if pool.spot.only else f"may run on spot nodes ({name} takes some)"
+    )
+    return _Placed(choice, how, pool.spot.only, (Related(pool.spot.origin, "spot nodes"),))
 
 
 def _all_kept(processes: list[TrainingProcess]) -> bool:
