@@ -146,8 +146,10 @@ def _prepare(request: Request) -> None:
 
 
 _FOR_WORKLOADS = (
-    "bundle.bundle", "judging", "kinds.views", "kinds.job", "kinds.kubeflow", "kinds.batch", "launch.processes",
-    "launch.shell_emit", "launch.shell_parser",
+    "bundle.bundle", "bundle.builds", "bundle.loading", "bundle.node_commands", "judging", "kinds.views", "kinds.batch",
+    "kinds.generic", "kinds.gke", "kinds.host_pods", "kinds.job", "kinds.kubeflow", "kinds.node_links",
+    "launch.launchers.torchrun", "launch.own_modules", "launch.processes", "launch.shell_emit", "launch.shell_flow",
+    "launch.shell_parameters", "launch.shell_parser", "launch.shell_status", "launch.shell_walk", "text.syntax",
 )  # fmt: skip
 """Modules that come with the most usual workloads; they bring others."""
 

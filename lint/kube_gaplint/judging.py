@@ -180,16 +180,23 @@ class Judge:
         part = Part([], [], Summary(), [])
         late: list[tuple[Order, object]] = []
         known, before = len(self._missed), len(views.tenants)
+        finished: list[Workload] = []
+        number = -1
         with heard() as over:
             for order, view in views.of(share):
+                if order[1] != number:
+                    _let_go(finished)
+                    number = order[1]
                 part.counts.judged += 1
                 if isinstance(view, Workload):
                     progress.tell("judging", part.counts.workloads)
                     count_workload(part.counts, view)
+                    finished.append(view)
                 if views.waits(view):
                     late.append((order, view))
                 else:
                     self._run_rules(view, order, part)
+            _let_go(finished)
             if not share.first:
                 views.tell(views.first_tenant())
                 self._run_late(late, part)
@@ -226,6 +233,16 @@ class Judge:
                 found.append(Found(finding_of(rule, gap, subject, owner), owner, gap.detail))
         if found:
             part.found.append((order, found))
+
+
+def _let_go(workloads: list[Workload]) -> None:
+    """Part what was judged from its processes, which know it: nobody looks for cycles meanwhile (see `collector`), and
+    what only a cycle holds would stay in memory to the end."""
+    for workload in workloads:
+        workload.processes = []
+        if workload.batch is not None:
+            workload.batch.workload = None
+    workloads.clear()
 
 
 def count_workload(summary: Summary, workload: Workload) -> None:

@@ -383,10 +383,6 @@ def _all_with_config() -> frozenset[str]:
     return frozenset(name for row in FRAMEWORKS for name in row.recognition.with_config)
 
 
-def _has_variables(seen: _Seen) -> bool:
-    return bool(seen.peeled.environment.variables)
-
-
 _SIGNS: dict[Callable[[FrameworkFacts, _Seen], Origin | None], Callable[[_Seen], bool]] = {
     _by_launcher: _started,
     _by_name: lambda seen: bool(seen.peeled.program),
@@ -395,7 +391,7 @@ _SIGNS: dict[Callable[[FrameworkFacts, _Seen], Origin | None], Callable[[_Seen],
     _by_keys: lambda seen: bool(seen.configs),
     _by_config: _takes_config,
     _by_weak_launcher: _started,
-    _by_variable: _has_variables,
+    _by_variable: lambda _: True,
 }
 """From the strongest to the weakest, each with a quick test whether it can show any framework at all."""
 

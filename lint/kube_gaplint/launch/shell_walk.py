@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Final
+from weakref import ref
 
 from msgspec.structs import replace
 
@@ -80,13 +81,20 @@ class Walker:
         if self.parsed.deep is not None:
             self.too_deep(*self.parsed.deep)
         self.script.errors.extend(self.place(start, end) for start, end in self.parsed.errors)
+        itself = ref(self)  # a walker that held itself would stay in memory (see `collector`)
+
+        def substitute(start: int, end: int, quoted: bool) -> Value | None:
+            walker = itself()
+            assert walker is not None, "its words are expanded while it walks"
+            return shell_emit.substitute(walker, start, end, quoted)
+
         self.words = Expander(
             self.source,
             self.parsed.reader,
             self.shell.state,
             self.shell.budget,
             self.script.reads,
-            lambda start, end, quoted: shell_emit.substitute(self, start, end, quoted),
+            substitute,
         )
 
     def too_deep(self, start: int, end: int) -> None:

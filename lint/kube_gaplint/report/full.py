@@ -37,8 +37,13 @@ def render(report: Report, options: RenderOptions) -> str:
         lines += [*statistics(report, options), ""]
     if options.summary:
         lines += _closing(report, options, look)
-    text = "".join([*_made(bodies), _text(lines)]).rstrip("\n")
-    return f"{text}\n" if text else ""
+    texts = [text for made in _made(bodies) for text in made]
+    texts.append(_text(lines))
+    while texts and not texts[-1].strip("\n"):
+        texts.pop()
+    if texts:
+        texts[-1] = texts[-1].rstrip("\n") + "\n"
+    return "".join(texts)  # the whole is put together once: it may be as large as all that was read
 
 
 _LEAST = 500
@@ -59,7 +64,7 @@ def _shares(files: list[list[Finding]], options: RenderOptions) -> list[tuple[li
     return shares
 
 
-def _made(bodies: Sequence[Callable[[], str]]) -> list[str]:
+def _made(bodies: Sequence[Callable[[], list[str]]]) -> list[list[str]]:
     """What each of them gives, made at the same time."""
     if len(bodies) < 2:
         return [body() for body in bodies]
@@ -68,14 +73,15 @@ def _made(bodies: Sequence[Callable[[], str]]) -> list[str]:
     return pool.shared(lambda at: bodies[at](), len(bodies), ())
 
 
-def _files(files: list[list[Finding]], told: set[str], look: Look, options: RenderOptions) -> str:
-    """The findings of some files; `told`: the incidents that need not be told any more."""
-    lines: list[str] = []
+def _files(files: list[list[Finding]], told: set[str], look: Look, options: RenderOptions) -> list[str]:
+    """The findings of some files, a text for each; `told`: the incidents that need not be told any more."""
+    texts = []
     for findings in files:
-        lines += [_header(findings[0].place.source.path, severities_of(findings), look), ""]
+        lines = [_header(findings[0].place.source.path, severities_of(findings), look), ""]
         for finding in findings:
             lines += [*_finding(finding, look, options, told), ""]
-    return _text(lines)
+        texts.append(_text(lines))
+    return texts
 
 
 def _text(lines: list[str]) -> str:
