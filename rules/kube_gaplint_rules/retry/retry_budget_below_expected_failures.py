@@ -10,7 +10,7 @@ from kube_gaplint.model.needs import knows_run_days
 from kube_gaplint.model.retry import disruptions_are_ignored
 from kube_gaplint.model.scale import duration, node_count
 from kube_gaplint.model.setting import Origin, Set
-from kube_gaplint.model.workload import RestartLayer, Workload
+from kube_gaplint.model.workload import Workload
 from kube_gaplint.rule import Context, rule
 
 ENOUGH_WITH_RULE = 10
@@ -114,38 +114,38 @@ def check(workload: Workload, context: Context) -> Iterator[Gap]:
         return
     if disruptions_are_ignored(workload) and budget.value >= ENOUGH_WITH_RULE:
         return
-    layer = _written(workload)
-    origin = budget.origin if layer is None or not isinstance(layer.budget, Set) else layer.budget.origin
+    number = _number_to_raise(workload)
     proposed = math.ceil(2 * expected)
     rate = context.profile.failures_per_1000_node_days
-    changes = _changes(origin, proposed) if layer is not None and origin.written else ()
     yield Gap(
-        origin,
+        number or budget.origin,
         f"{_restarts(budget.value)}, but {nodes:,} nodes × {days.value:g} days × {rate:g} per 1,000 node-days make "
-        f"{expected:.0f} failures",
+        f"{f'{expected:.0f}' if expected >= 10 else f'{expected:.2g}'} failures",
         f"the budget is used up after about {duration(DAY * days.value * (budget.value + 1) / expected)}, and then "
         "somebody has to start the run again",
         detail="below expected failures",
         related=() if days.origin.via == "default" else (Related(days.origin, "the length of the run"),),
-        fix=Fix(f"allow about twice as many restarts as failures are expected: {proposed}", changes),
+        fix=Fix(f"allow about twice as many restarts as failures are expected: {proposed}", _changes(number, proposed)),
     )
 
 
-def _changes(origin: Origin, proposed: int) -> tuple[Change, ...]:
+def _changes(number: Origin | None, proposed: int) -> tuple[Change, ...]:
     """Another number where a number is written, or a job array of so many more elements than one."""
-    text = origin.place.text
+    if number is None or not number.written:
+        return ()
+    text = number.place.text
     array = _ARRAY.fullmatch(text)
     if array is not None:
-        return (ReplaceValue(origin, f"{array[1]}{array[2]}-{int(array[2]) + proposed}%1"),)
-    return (ReplaceValue(origin, str(proposed)),) if text.strip("\"'").isdecimal() else ()
+        return (ReplaceValue(number, f"{array[1]}{array[2]}-{int(array[2]) + proposed}%1"),)
+    return (ReplaceValue(number, str(proposed)),) if text.strip("\"'").isdecimal() else ()
 
 
 def _restarts(number: int) -> str:
     return "only one restart is allowed" if number == 1 else f"only {number} restarts are allowed"
 
 
-def _written(workload: Workload) -> RestartLayer | None:
-    """The layer whose number should grow: the outermost that restarts something, best one that the manifest writes."""
-    layers = [layer for layer in failure_layers(workload) if isinstance(layer.budget, Set) and layer.budget.value > 0]
-    written = [layer for layer in layers if isinstance(layer.budget, Set) and layer.budget.origin.written]
-    return next(iter(written), None) or next(iter(layers), None)
+def _number_to_raise(workload: Workload) -> Origin | None:
+    """The number that should grow: of the outermost layer that restarts something, best one that the manifest writes."""
+    budgets = [layer.budget for layer in failure_layers(workload)]
+    numbers = [budget.origin for budget in budgets if isinstance(budget, Set) and budget.value > 0]
+    return next((one for one in numbers if one.written), numbers[0] if numbers else None)
