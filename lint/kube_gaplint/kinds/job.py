@@ -72,7 +72,7 @@ class JobPart(Struct, frozen=True):
     def _budget(self, action: str) -> Setting[int]:
         origin = _place(self.backoff, self.role)
         if action == "Ignore":
-            return Set(UNBOUNDED, origin)
+            return Set(UNBOUNDED, replace(origin, via="derived"))
         return Set(0, origin) if action in ("FailJob", "FailIndex") else self.backoff
 
 

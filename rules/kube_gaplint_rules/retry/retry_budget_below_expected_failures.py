@@ -145,7 +145,7 @@ def _restarts(number: int) -> str:
 
 
 def _number_to_raise(workload: Workload) -> Origin | None:
-    """The number that should grow: of the outermost layer that restarts something, best one that the manifest writes."""
+    """The number that should grow: of the outermost layer that restarts something, best one that is written."""
     budgets = [layer.budget for layer in failure_layers(workload)]
     numbers = [budget.origin for budget in budgets if isinstance(budget, Set) and budget.value > 0]
     return next((one for one in numbers if one.written), numbers[0] if numbers else None)

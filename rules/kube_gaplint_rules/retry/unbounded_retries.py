@@ -26,7 +26,8 @@ def check(workload: Workload, context: Context) -> Iterator[Gap]:
     A Kubeflow job with restartPolicy OnFailure or Always (OnFailure is PyTorchJob's default) without
     `runPolicy.backoffLimit`: there is no limit then. A `backoffLimit`, `maxRestarts`, `maxRetry` or `--max-restarts`
     above 100. Quiet where a deadline ends the job, where a FailJob or FailJobSet rule ends it for errors that a retry
-    does not mend, and where the number is within three times the failures to expect.
+    does not mend, where each index has a `backoffLimitPerIndex`, and where the number is within three times the
+    failures to expect.
 
     ## Why it hurts
     A worker of a PyTorchJob with a bug in its code restarted without end and held its GPUs, because nobody had set
@@ -89,13 +90,15 @@ def check(workload: Workload, context: Context) -> Iterator[Gap]:
     if ends_for_errors(workload) or _in_place(workload):
         return
     layer = endless_layer(workload, context.profile)
-    if layer is None or not isinstance(layer.budget, Set):
+    if layer is None or not isinstance(layer.budget, Set) or _counts_by_index(workload, layer):
         return
     proposed = proposed_budget(workload, context.profile)
     title = f"allow a number that covers the faults to expect, such as {proposed}"
+    if _is_uncounted(layer.budget):
+        title = f"leave only disruptions uncounted, and {title}"
     yield Gap(
         _place(workload, layer),
-        _message(layer, layer.budget.value),
+        _message(layer, layer.budget),
         f"a program that fails at its start does so again and again, and meanwhile nobody else gets {held(workload)}",
         detail=f"{layer.owner} retries",
         fix=Fix(title, _changes(workload, layer, proposed)),
@@ -108,24 +111,42 @@ def _in_place(workload: Workload) -> bool:
     return isinstance(strategy, Set) and strategy.value == "InPlaceRestart"
 
 
+def _counts_by_index(workload: Workload, layer: RestartLayer) -> bool:
+    """Each index of a Job may have a limit of its own: backoffLimitPerIndex, beside which backoffLimit means little."""
+    limits = (role.fields.get("backoffLimitPerIndex") for role in workload.roles)
+    return layer.owner == "Job" and any(limit is not None and not isinstance(limit, Absent) for limit in limits)
+
+
 def _place(workload: Workload, layer: RestartLayer) -> Origin:
     assert isinstance(layer.budget, Set)
     limit = workload.fields.get("spec.runPolicy.backoffLimit")
-    if layer.budget.value == UNBOUNDED and isinstance(limit, Absent):
+    if layer.budget.origin.via == "default" and isinstance(limit, Absent):
         return limit.origin
     return layer.budget.origin
 
 
-def _message(layer: RestartLayer, number: int) -> str:
-    if number >= UNBOUNDED:
+def _message(layer: RestartLayer, budget: Set[int]) -> str:
+    if budget.origin.via == "default":
         policy = layer.note.partition(":")[0] or f"{layer.owner} retries"
         return f"{policy} without a backoffLimit: there is no limit to the restarts"
-    return f"{layer.owner} may restart it {number:,} times, and no rule ends it for errors that a retry does not mend"
+    if not _is_uncounted(budget):
+        many = f"{layer.owner} may restart it {budget.value:,} times"
+        return f"{many}, and no rule ends it for errors that a retry does not mend"
+    return f"a rule lets {layer.owner} restart it after failures of its own without counting them: there is no limit"
+
+
+def _is_uncounted(budget: Set[int]) -> bool:
+    """A rule restarts it without counting: no number is written, and none is the default."""
+    return budget.value == UNBOUNDED and budget.origin.via != "default" and not _is_the_number(budget)
+
+
+def _is_the_number(budget: Set[int]) -> bool:
+    return budget.origin.place.text.strip("\"'") == str(budget.value)
 
 
 def _changes(workload: Workload, layer: RestartLayer, number: int) -> tuple[Change, ...]:
     assert isinstance(layer.budget, Set)
-    if layer.budget.origin.place.text.strip("\"'") == str(layer.budget.value):
+    if _is_the_number(layer.budget):
         return (ReplaceValue(layer.budget.origin, str(number)),)
     if layer.owner != "training operator":
         return ()
