@@ -29,6 +29,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
 from msgspec import Struct, field
 
 from kube_gaplint import lazy_re
+from kube_gaplint.facts import probes
 from kube_gaplint.model.setting import Absent, Origin, Set, Setting
 from kube_gaplint.model.units import duration_seconds
 from kube_gaplint.text.nodes import Scalar
@@ -220,6 +221,8 @@ def hook(container: Container, when: Literal["pre_stop", "post_start"]) -> Hook 
     return _typed(container.exposed, when, Hook)
 
 
+_SHELLS = frozenset({"sh", "bash", "dash", "ash"})
+_SHELL_OPTIONS = frozenset({"-c", "-lc", "-ec", "-ce", "-xc"})
 _SLEEP = lazy_re.compile(r"(?:exec\s+)?(?:/bin/|/usr/bin/)?sleep\s+([0-9.]+[smh]?)\s*;?")
 
 
@@ -230,12 +233,30 @@ def hook_seconds(found: Hook) -> float | None:
     if found.action != "exec" or not isinstance(found.command, Set):
         return None
     words = found.command.value
-    if len(words) == 3 and words[1] == "-c" and words[0].rsplit("/", 1)[-1] in {"sh", "bash", "dash", "ash"}:
+    if len(words) == 3 and words[1] == "-c" and words[0].rsplit("/", 1)[-1] in _SHELLS:
         line = words[2].strip()
     else:
         line = " ".join(words)
     match = _SLEEP.fullmatch(line)
     return None if match is None else duration_seconds(match[1])
+
+
+def asks_no_program(found: Probe) -> bool:
+    """Whether a probe surely asks nothing of the program that it watches: it looks into the process list, for a file,
+    at the driver."""
+    if found.action != "exec" or not isinstance(found.command, Set):
+        return False
+    words = found.command.value
+    if len(words) == 3 and words[1] in _SHELL_OPTIONS and words[0].rsplit("/", 1)[-1] in _SHELLS:
+        parts = [part.replace(">", " >").split() for part in probes.PARTS.split(words[2])]
+    else:
+        parts = [list(words)]
+    names = [name for part in parts if (name := _first_command(part))]
+    return bool(names) and all(name.rsplit("/", 1)[-1] in probes.ASKS_NO_PROGRAM for name in names)
+
+
+def _first_command(words: list[str]) -> str:
+    return next((word.strip("\"'") for word in words if word not in probes.WORDS_BEFORE), "")
 
 
 def security(part: Pod | Container) -> Security:

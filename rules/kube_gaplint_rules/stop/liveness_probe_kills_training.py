@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from kube_gaplint.findings import Fix, Gap, RemoveEntry, Severity
 from kube_gaplint.model.needs import has_liveness_probe
-from kube_gaplint.model.pod import probe
+from kube_gaplint.model.pod import asks_no_program, probe
 from kube_gaplint.model.scale import size
 from kube_gaplint.model.setting import Set
 from kube_gaplint.model.workload import Workload
@@ -24,7 +24,9 @@ def check(workload: Workload, _context: Context) -> Iterator[Gap]:
 
     ## What it flags
     A livenessProbe on a GPU training container whose `timeoutSeconds` is 1 or whose `failureThreshold` is at most 3
-    (both are the defaults). With a startupProbe and a threshold of 10 or more it is left alone.
+    (both are the defaults). With a startupProbe and a threshold of 10 or more it is left alone. So is the threshold of
+    a probe that asks nothing of the rank itself, and is answered however busy that is: one that looks into the process
+    list (`pgrep`), for a file, or at the driver (`nvidia-smi`).
 
     ## Why it hurts
     A rank that compiles, saves or waits for a collective does not answer for minutes. The kubelet then kills it in
@@ -78,19 +80,21 @@ def check(workload: Workload, _context: Context) -> Iterator[Gap]:
         alive = probe(container, "liveness")
         if alive is None or not role.trains or not isinstance(container.accelerator_count, Set):
             continue
-        timeout, threshold = alive.timeout, alive.failure_threshold
+        timeout, threshold, looks = alive.timeout, alive.failure_threshold, asks_no_program(alive)
         patient = isinstance(threshold, Set) and threshold.value >= 10 and probe(container, "startup") is not None
         hasty = [
             f"{name} {setting.value:g}" + ("" if setting.origin.written else " (the default)")
             for name, setting, most in (("timeoutSeconds", timeout, 1), ("failureThreshold", threshold, 3))
-            if isinstance(setting, Set) and setting.value <= most
+            if isinstance(setting, Set) and setting.value <= most and not (looks and setting is threshold)
         ]
         if patient or not hasty:
             continue
+        busy = "a rank on a node too busy to run the probe in a second"
+        who = busy if looks else "a rank that compiles or saves"
         yield Gap(
             alive.origin,
             f"a liveness probe with {' and '.join(hasty)} watches a training container",
-            f"a rank that compiles or saves is killed in health, and {size(workload)} with it",
+            f"{who} is killed in health, and {size(workload)} with it",
             detail="liveness",
             fix=Fix("remove the probe; supervise progress instead", (RemoveEntry(alive.origin),)),
             container=container.name,
