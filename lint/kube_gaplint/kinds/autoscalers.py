@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
+from kube_gaplint.facts import purposes
 from kube_gaplint.facts import surroundings as facts
 from kube_gaplint.facts.instances import INSTANCE_TYPE_KEYS, machine
 from kube_gaplint.kinds.fields import Part
@@ -51,7 +52,7 @@ class Autoscalers:
             for key, what, origin in _node_keys(role):
                 name = _autoscaler_of(key)
                 if name is not None:
-                    own.setdefault(name, Evidence(f"{what} {key}", origin))
+                    own.setdefault(name, Evidence(f"{what} {key}", origin, of_pods=True))
                     placed = placed or what != "annotation"
         found = own
         if not placed:
@@ -152,8 +153,9 @@ class _Pool(Struct, frozen=True):
 def scaling_in(bundle: Bundle, profile: Profile) -> Scaling:
     """What the objects of a bundle show.
 
-    A Karpenter pool that surely has no GPUs says nothing of GPU nodes, and neither does one of several clusters that
-    eksctl makes: which of them the jobs run in is not known.
+    A Karpenter pool that surely has no GPUs says nothing of GPU nodes, and neither does a node class without a pool
+    that is named for serving, nor one of several clusters that eksctl makes: which of them the jobs run in is not
+    known.
     """
     found = Scaling()
     one_cluster = len(bundle.by_kind("eksctl.io", "ClusterConfig")) == 1
@@ -165,7 +167,7 @@ def scaling_in(bundle: Bundle, profile: Profile) -> Scaling:
             found.shows("karpenter", item, root, node_class)
     for item in bundle.objects:
         key, root = (item.group, item.kind), Part.of(item.node)
-        if key in facts.KARPENTER_KINDS and not karpenter:
+        if key in facts.KARPENTER_KINDS and not karpenter and not _serves(item.name):
             found.shows("karpenter", item, root)
         elif key in facts.AUTOSCALER_KINDS:
             found.shows("cluster-autoscaler", item, root)
@@ -182,6 +184,12 @@ def scaling_in(bundle: Bundle, profile: Profile) -> Scaling:
             for pool in _other_pools(item, root):
                 found.add(pool, item, counts=True)
     return found
+
+
+def _serves(name: str) -> bool:
+    """Whether the name of a node class says that its nodes serve, and not that they train."""
+    words = purposes.words_of(name)
+    return not purposes.SERVING_WORDS.isdisjoint(words) and purposes.TRAINING_WORDS.isdisjoint(words)
 
 
 def _may_carry_gpus(pool: KubeObject, bundle: Bundle, profile: Profile) -> bool:

@@ -181,7 +181,12 @@ class NodePool(Struct, eq=False):
         if self._says(purposes.TRAINING_WORDS):
             return False
         anywhere = self._anywhere
-        return self._says(purposes.SERVING_WORDS) or (bool(anywhere.members) and anywhere.serves)
+        return self.says_serving or (bool(anywhere.members) and anywhere.serves)
+
+    @property
+    def says_serving(self) -> bool:
+        """Its name, or a label or taint of its nodes, says that it serves, and none that it trains."""
+        return self._says(purposes.SERVING_WORDS) and not self._says(purposes.TRAINING_WORDS)
 
     @property
     def stands_among_serving(self) -> bool:

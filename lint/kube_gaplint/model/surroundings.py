@@ -26,6 +26,8 @@ class Evidence(Struct, frozen=True):
     origin: Origin | None = None
     cloud: str = ""
     """The only cloud whose nodes it can be about (aws, gcp, azure …); empty where it may be any."""
+    of_pods: bool = False
+    """The workload's own pods show it, not something that stands around them."""
 
 
 class DisruptionBudget(Struct, frozen=True):
@@ -93,6 +95,17 @@ class Pools(Struct, dict=True, eq=False):
         """There are some that may have GPUs, and from none of those Karpenter takes running pods by its own choice."""
         with_gpus = [pool for pool in self.members if pool.gpus.answer != "no"]
         return bool(with_gpus) and all(pool.leaves_running_pods for pool in with_gpus)
+
+    @cached_property
+    def are_for_serving(self) -> bool:
+        """There are some that may have GPUs, and all of those say by their names, labels or taints that they serve."""
+        with_gpus = [pool for pool in self.members if pool.gpus.answer != "no"]
+        return bool(with_gpus) and all(pool.says_serving for pool in with_gpus)
+
+    @cached_property
+    def labels(self) -> frozenset[tuple[str, str]]:
+        """The labels that they give their nodes, as far as they are known."""
+        return frozenset(pair for pool in self.members for pair in pool.labels.items())
 
 
 class Surroundings(Struct, frozen=True):

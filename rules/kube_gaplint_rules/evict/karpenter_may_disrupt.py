@@ -5,7 +5,9 @@ from collections.abc import Iterator
 from kube_gaplint.findings import Gap, Related, Severity, annotate
 from kube_gaplint.model.eviction import karpenter_annotation, unspared
 from kube_gaplint.model.needs import meets_karpenter
+from kube_gaplint.model.pod import affinity
 from kube_gaplint.model.scale import size
+from kube_gaplint.model.setting import Set
 from kube_gaplint.model.workload import Workload
 from kube_gaplint.rule import Context, rule
 
@@ -26,8 +28,10 @@ def check(workload: Workload, _context: Context) -> Iterator[Gap]:
     Pods on accelerators without `karpenter.sh/do-not-disrupt: "true"` where Karpenter or EKS Auto Mode is evident: a
     NodePool in the given paths that may carry GPUs, `karpenter.sh/…` among the pods' selectors, tolerations or
     annotations, the settings of eksctl, or the profile. A value that Karpenter does not take for protection (`"false"`)
-    is as good as none; a duration protects. Quiet where every pool leaves running pods alone by its budgets. Beside
-    pools of karpenter.sh/v1alpha5 the annotation is `karpenter.sh/do-not-evict`.
+    is as good as none; a duration protects. Quiet where every pool leaves running pods alone by its budgets, and where
+    all pools (or the node classes of pools that are not seen) say by their names, labels or taints that they are for
+    serving, and the job chooses none of them. Beside pools of karpenter.sh/v1alpha5 the annotation is
+    `karpenter.sh/do-not-evict`.
 
     ## Why it hurts
     Karpenter moves pods together when nodes look underused, which they do at the tail of every job. A project counted
@@ -83,7 +87,10 @@ def check(workload: Workload, _context: Context) -> Iterator[Gap]:
     evidence = workload.surroundings.autoscalers.get("karpenter")
     if evidence is None or not workload.trains or workload.batch is not None:
         return
-    if workload.surroundings.pools.leave_running_pods:
+    pools = workload.surroundings.pools
+    if pools.leave_running_pods:
+        return
+    if pools.are_for_serving and not evidence.of_pods and pools.labels.isdisjoint(_wanted_labels(workload)):
         return
     key = karpenter_annotation(workload)
     for pod in unspared(workload, key):
@@ -96,3 +103,14 @@ def check(workload: Workload, _context: Context) -> Iterator[Gap]:
             related=() if evidence.origin is None else (Related(evidence.origin, "this shows Karpenter"),),
             fix=annotate(pod, key, "true"),
         )
+
+
+def _wanted_labels(workload: Workload) -> Iterator[tuple[str, str]]:
+    """The labels by which its pods choose nodes, as far as they are known."""
+    for role in workload.roles:
+        for key, value in role.pod.node_selector.items():
+            if isinstance(value, Set):
+                yield key, value.value
+        for term in affinity(role.pod).nodes:
+            for value in term.values.value if isinstance(term.values, Set) else ():
+                yield term.key, value
