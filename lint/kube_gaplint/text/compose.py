@@ -102,6 +102,8 @@ _STYLES: dict[str, ScalarStyle] = {"'": "single", '"': "double", "|": "literal",
 _PROPERTIES = lazy_re.compile(r"(?:[&!][^\s\[\]{},]*(?:\s+(?:#[^\n]*(?:\n|\Z)\s*)*|\Z|(?=[\[\]{},])))+")
 _NO_SPAN = Span(0, 0)
 _MOST_PROBLEMS = 1000
+_MOST_COMPARED = 2000
+"""Values of two equal keys that are compared, and entries of one of them."""
 _COLON = "found unexpected ':'"
 _LONGEST_SLOW = 1 << 18
 _COLON_INSIDE = lazy_re.compile(r"(?<=[^\s,\[\]{}\"':#]):(?=[^\s,\[\]{}:])")
@@ -534,7 +536,7 @@ def _unusual_mapping(composed: Composed, node: Mapping, start: int) -> Scalar | 
         if earlier is not entry and len(composed.problems) < _MOST_PROBLEMS:
             line = source.position(earlier.key.span.start).line
             shown = key.text if len(key.text) <= 60 else key.text[:59] + "…"
-            if _lines(source, earlier.value) == _lines(source, entry.value):
+            if _are_equal(earlier.value, entry.value):
                 message = f"the key `{shown}` is given twice (first on line {line}), with the same value"
                 _report(composed, "repeated-key", message, key.place)
                 continue
@@ -545,9 +547,30 @@ def _unusual_mapping(composed: Composed, node: Mapping, start: int) -> Scalar | 
     return None
 
 
-def _lines(source: Source, node: Node) -> list[str]:
-    """The text of a node as it stands, without blanks at the ends of its lines."""
-    return [line.rstrip() for line in source.text[node.span.start : node.span.end].rstrip().splitlines()]
+def _are_equal(first: Node, second: Node) -> bool:
+    """Whether two nodes surely have the same value, however they are written. False where there is much to compare."""
+    pairs: list[tuple[Node | None, Node | None]] = [(first, second)]
+    for _ in range(_MOST_COMPARED):
+        if not pairs:
+            return True
+        one, other = pairs.pop()
+        if one is other:
+            continue
+        if isinstance(one, Scalar) and isinstance(other, Scalar):
+            if type(one.value) is not type(other.value) or one.value != other.value:
+                return False
+        elif isinstance(one, Sequence) and isinstance(other, Sequence) and len(one) == len(other) <= _MOST_COMPARED:
+            pairs.extend(zip(one, other, strict=True))
+        elif isinstance(one, Mapping) and isinstance(other, Mapping):
+            if max(len(one.entries), len(other.entries)) > _MOST_COMPARED:
+                return False
+            names = [entry.name for entry in one]
+            if set(names) != {entry.name for entry in other}:
+                return False
+            pairs.extend((one.get(name), other.get(name)) for name in names)
+        else:
+            return False
+    return not pairs
 
 
 def _merged_mappings(value: Node) -> list[Mapping] | None:
