@@ -31,6 +31,12 @@ _HOLE = lazy_re.compile(
 """A placeholder, blanks and all: `{{ x }}`, `{x}`, `${x}`, `<your options>`, `[options]`; no `[1-4]` of a host list."""
 _BY_TEMPLATE = lazy_re.compile(r"\{\{|\{%-?\s*include\b")
 """A line of a template that may turn into directives."""
+_TO_FILL_IN = (
+    r"(?:\$?\{[A-Za-z_][\w.!-]{0,80}\}|\$[A-Za-z_]\w{0,80}|<[A-Za-z][\w -]{0,80}>|%\([A-Za-z_]\w{0,80}\)s"
+    r"|@@?[A-Za-z][\w.-]{0,80}@@?|%%?[A-Za-z][\w.-]{0,80}%%?|__[A-Z][A-Z0-9_]{0,80}__)"
+)
+_FILLED_IN = lazy_re.compile(rf"{_TO_FILL_IN}(?:[ \t]{{1,8}}{_TO_FILL_IN}){{0,8}}")
+"""A line that is nothing but places to be filled in, with directives perhaps: `{partition_directive}`, `@@OPTIONS@@`."""
 _VARIABLE = lazy_re.compile(r"(?<![\\$])\$(?:\{[A-Za-z_]\w*(?:[:#%/-][^{}]*)?\}|[A-Za-z_]\w*)")
 """What a shell would expand: `$NODES`, `${NODES}`, `${NODES:-2}`."""
 _HET = lazy_re.compile(r"(?:hetjob|packjob)(?:\s|$)", re.IGNORECASE)
@@ -87,10 +93,11 @@ def read_header(script: PlacedText) -> Header:
             first, last = (start if first < 0 else first), end
             continue
         stripped = line.strip()
-        if stripped and not stripped.startswith(("#", "{%", "{{")):  # a template's own line is gone once rendered
-            body = start
+        filled_in = _FILLED_IN.fullmatch(stripped) is not None
+        if stripped and not filled_in and not stripped.startswith(("#", "{%", "{{")):
+            body = start  # a template's own line is gone once rendered
             break
-        if _BY_TEMPLATE.match(stripped):
+        if filled_in or _BY_TEMPLATE.match(stripped):
             header.open_because = "a template may fill in options"
         header.directives.extend(_loose(script, start, end))
     placeholders = [one.name for one in header.directives if one.is_placeholder]

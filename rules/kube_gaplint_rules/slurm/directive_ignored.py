@@ -35,7 +35,8 @@ def check(batch: Batch, _context: Context) -> Iterator[Gap]:
     a warning, because some people switch lines off so, and info where the line, or one next to it that is written
     alike, chooses where the job runs (`--partition`, `--qos`): a preemptible queue goes with its `--requeue`. Quiet for
     `##SBATCH`, for prose, for here-documents that hold another script, for a commented-out alternative of an option
-    that is in force, and for placeholders (`<your options>`, `{{ options }}`), which somebody fills in.
+    that is in force, and for placeholders (`<your options>`, `{{ options }}`, also on a line of their own:
+    `{account_line}`), which somebody fills in.
 
     ## Why it hurts
     This rule follows from how sbatch reads a script: it stops at the first line that is neither blank nor a comment,
