@@ -10,6 +10,7 @@ from functools import lru_cache
 
 from msgspec import Struct
 
+from kube_gaplint import lazy_re
 from kube_gaplint.lazy_re import globs
 
 
@@ -163,3 +164,14 @@ def is_rdma(resource: str) -> bool:
 def selects(label: str) -> str:
     """The vendor whose accelerators a node label asks for; empty for other labels."""
     return next((vendor for pattern, vendor in SELECTORS if globs(label, pattern)), "")
+
+GENERATORS = ("vllm", "sglang")
+"""Engines that generate on GPUs of their own beside the processes that train (TRL's GRPO, OpenRLHF, verl)."""
+
+SEVERAL_A_PROCESS = lazy_re.compile(
+    r"(?i:\blocal_?rank\b)[\])]*\s*\*\s*[2-9]\b|\b[2-9]\s*\*\s*(?:\w+\.)?(?i:local_?rank\b)"
+    r"|\bdevice_map\s*=\s*[\"'](?:auto|balanced|balanced_low_0|sequential)[\"']"
+    r"|(?<![A-Za-z])DataParallel\s*\("
+)
+"""In a program's text: one process puts its model on several GPUs, by the number of its own rank (as PyTorch's tutorial
+on DDP with model parallelism does), over all that it sees (Hugging Face's `device_map`), or by `nn.DataParallel`."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from kube_gaplint import lazy_re
+from kube_gaplint.facts.accelerators import GENERATORS, SEVERAL_A_PROCESS
 from kube_gaplint.model.rendezvous import is_foreign
 from kube_gaplint.model.scale import counted
 from kube_gaplint.model.setting import Absent, Origin, Set, Setting, Unknown
@@ -194,6 +195,8 @@ def _processes(process: TrainingProcess) -> Iterator[Mismatch]:
         if told is None or told.value < 1 or told.value == devices.value:
             continue
         left = devices.value - told.value
+        if left > 0 and (_is_less_on_purpose(told.origin) or _uses_the_rest(process)):
+            continue
         yield Mismatch(
             f"processes:{told.value}:{devices.value}",
             f"{who} starts {counted(told.value, 'process', 'processes')} in a container with "
@@ -236,6 +239,22 @@ def _sees_fewer(process: TrainingProcess) -> bool:
     if any(part in name for name in names for part in beside):
         return True
     return any(command.name in {"vllm", "sglang", "trl"} for command in process.container.commands)
+
+
+def _is_less_on_purpose(told: Origin) -> bool:
+    """The script takes some off another number: `$((GPUS - 1))`."""
+    return _TAKES_OFF.search(told.place.text) is not None
+
+
+_TAKES_OFF = lazy_re.compile(r"\$\(\([^\n]{1,120}?-\s*\d{1,3}\s*\)\)|\bexpr\s[^\n]{1,120}?\s-\s\d{1,3}\b")
+
+
+def _uses_the_rest(process: TrainingProcess) -> bool:
+    """The program's own text shows what the other devices are for: a generator beside it, or each process has
+    several."""
+    if process.text.mentions(*GENERATORS) is True:
+        return True
+    return any(SEVERAL_A_PROCESS.search(text) is not None for text in process.text.texts)
 
 
 # Nodes

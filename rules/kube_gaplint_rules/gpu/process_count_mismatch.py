@@ -26,7 +26,9 @@ def check(process: TrainingProcess, _context: Context) -> Iterator[Gap]:
     sizes that do not divide the processes (with a data-parallel size: that do not make them up); torchrun that srun
     starts several times on a node, though it is told to be the node's only one. Elastic ranges, `auto` and everything
     that is not known are left alone, and so is a job whose roles differ where any sum of them fits. So is an object
-    that is one of several of a group: its only pod is told its rank, or `MASTER_ADDR` names none of its pods.
+    that is one of several of a group: its only pod is told its rank, or `MASTER_ADDR` names none of its pods. Fewer
+    processes than GPUs are left alone where the script takes some off (`$((GPUS - 1))`), and where the program's text
+    shows what the others are for: a generator (vLLM), or a model that each process spreads over several.
 
     ## Why it hurts
     With a node too many the rendezvous waits and gives up after ten minutes, at every restart again. With one too
