@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from kube_gaplint.facts.time_limits import EXIT_OPTION, LIBRARIES, LIGHTNING, LIGHTNING_OPTIONS, WATCHES
 from kube_gaplint.findings import AddLine, Fix, Gap, Severity
-from kube_gaplint.model.pace import Pace, is_smoke
+from kube_gaplint.model.pace import Pace, is_smoke, trains_on_a_toy
 from kube_gaplint.model.scale import duration, gpu_count, idle_cost, size
 from kube_gaplint.model.setting import Absent, Origin, Set
 from kube_gaplint.model.slurm import Batch
@@ -51,7 +51,8 @@ def check(batch: Batch, context: Context) -> Iterator[Gap]:
     signal or a time (verl), where the program's own text acts on SIGTERM, and where the run may well be done by then:
     up to 64 GPUs, and the limit leaves two seconds or more for each of its steps. Quiet where it leaves more than a
     minute for each, where the program saves every 10 minutes or more often, or by a loop of its own every 100 steps
-    (`if step % 100 == 0`), and where nothing is known of it. Smoke tests of up to 200 steps are left alone.
+    (`if step % 100 == 0`), and where nothing is known of it. Smoke tests of up to 200 steps and trainings on a toy data
+    set (MNIST) are left alone.
 
     ## Why it hurts
     At the limit Slurm sends SIGTERM to the steps, and SIGKILL after `KillWait`, 30 seconds by default: enough for a
@@ -103,7 +104,7 @@ def check(batch: Batch, context: Context) -> Iterator[Gap]:
     if not isinstance(seconds, Set) or not isinstance(batch.get("signal"), Absent):
         return
     processes = batch.workload.processes
-    if not processes or is_smoke(batch.workload, context.profile):
+    if not processes or is_smoke(batch.workload, context.profile) or all(map(trains_on_a_toy, processes)):
         return
     each = [_seconds_a_step(process, context, seconds.value) for process in processes]
     if all(one is not None and one > SLOWEST_STEP for one in each):
