@@ -18,7 +18,7 @@ from kube_gaplint.kinds.context import Context
 from kube_gaplint.kinds.fields import Part
 from kube_gaplint.kinds.pods import Making, read_pod
 from kube_gaplint.model.profile import Profile
-from kube_gaplint.model.setting import Set, Setting, Unknown
+from kube_gaplint.model.setting import Origin, Set, Setting, Unknown
 from kube_gaplint.model.workload import RestartLayer, Role, Workload
 from kube_gaplint.text import nodes
 from kube_gaplint.text.limits import PARTS, TEMPLATES, reached
@@ -83,7 +83,28 @@ def adapt(item: KubeObject, bundle: Bundle, profile: Profile, user_kind: UserKin
         nodes=Unknown(unseen, origin),
         gang=Unknown(unseen, origin),
         elastic=Unknown(unseen, origin),
+        exposed={} if (saves := _own_checkpoints(context.root.at("spec"))) is None else {"controller_saves": saves},
     )
+
+
+def _own_checkpoints(spec: Part) -> Origin | None:
+    """A field by which the controller is told of checkpoints, outside the pod templates: it may take them itself, of
+    the whole container even."""
+    parts = [spec, *(part for _, part in spec.entries())]
+    for part in parts:
+        if _is_pod_spec(part) or _is_pod_spec(part.at("spec")):
+            continue
+        for name, value in part.entries():
+            if any(word in name.lower() for word in ("checkpoint", "snapshot")) and not _is_off(value):
+                return value.origin
+    return None
+
+
+def _is_off(part: Part) -> bool:
+    switches = (part.boolean(), part.boolean("enabled"))
+    if any(isinstance(one, Set) and not one.value for one in switches):
+        return True
+    return (part.text() or "").lower() in {"none", "never", "disabled"}
 
 
 def _shown(root: Part, user_kind: UserKind) -> list[tuple[str, Part, Part]]:

@@ -178,8 +178,10 @@ def keeps_nothing(process: TrainingProcess) -> str:
 
 
 def copied_elsewhere(process: TrainingProcess, path: str, volume: Volume | None) -> bool:
-    """Whether something takes the files at a path away: a command of the script, another container, or, by what is
-    seen of its text, the program itself."""
+    """Whether something takes the files at a path away: a command of the script, another container, the controller, or,
+    by what is seen of its text, the program itself."""
+    if process.workload.controller_saves:
+        return True
     for role in process.workload.roles:
         for container in (*role.pod.containers, *role.pod.init_containers):
             if container is process.container or volume is None:

@@ -299,6 +299,11 @@ class Workload(Struct, eq=False):
         return self.classified.purpose == "training"
 
     @property
+    def controller_saves(self) -> bool:
+        """Its controller is told of checkpoints and may take them itself, as some of unknown kinds do."""
+        return "controller_saves" in self.exposed
+
+    @property
     def accelerators(self) -> Setting[int]:
         """All accelerators of the collective (the world size of one process a device)."""
         nodes, each = self.nodes, self.accelerators_per_node

@@ -25,8 +25,9 @@ def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
     A save path on an emptyDir, an ephemeral volume, `/tmp` or the container's own disk. The deepest mount decides: an
     emptyDir inside a claim wins. In batch scripts only folders that each node has for itself (`/tmp`, `/dev/shm`). A
     path that is not known, smoke tests of up to 200 steps, and folders that a sidecar or a later command copies away
-    are left alone, and so are programs that are seen to upload files, and a framework's default folder where nobody
-    asks for checkpoints. A warning for elastic jobs, whose programs may take their state from the pods that are left.
+    are left alone, and so are programs that are seen to upload files, jobs of a kind of somebody's own whose controller
+    is told of checkpoints (`checkpointConfig`), and a framework's default folder where nobody asks for checkpoints. A
+    warning for elastic jobs, whose programs may take their state from the pods that are left.
 
     ## Why it hurts
     A restarted pod starts with an empty disk, so the retry that was meant to save the run begins at step 0. When

@@ -83,7 +83,8 @@ def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
     - https://github.com/bigscience-workshop/bigscience/blob/master/train/tr11-176B-ml/chronicles.md
     - https://github.com/appvision-ai/fast-bert/issues/203
     """
-    if not process.workload.trains or Pace.of(process, context.profile).smoke:
+    workload = process.workload
+    if not workload.trains or workload.controller_saves or Pace.of(process, context.profile).smoke:
         return
     saving = process.settings.saving
     who = process.framework.title if process.framework is not None else "the program"
