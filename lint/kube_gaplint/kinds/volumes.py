@@ -243,12 +243,20 @@ def read_mounts(container: Part) -> tuple[Mount, ...]:
     """The volume mounts of a container."""
     found = []
     for item in container.at("volumeMounts").items():
-        path = item.string("mountPath")
+        path = _absolute(item.string("mountPath"))
         sub_path = item.text("subPath") or item.text("subPathExpr") or ""
         read_only = item.boolean("readOnly", default=False)
         writable = not (isinstance(read_only, Set) and read_only.value)
         found.append(Mount(path, item.text("name") or "", sub_path, not writable, item.origin))
     return tuple(found)
+
+
+def _absolute(path: Setting[str]) -> Setting[str]:
+    """A mount path as the kubelet makes it: a relative one begins at the root (`makeAbsolutePath` in its
+    kubelet_pods.go). Windows' paths with a drive stay."""
+    if not isinstance(path, Set) or not path.value or path.value.startswith("/") or path.value[1:2] == ":":
+        return path
+    return Set(f"/{path.value}", path.origin)
 
 
 def files_in(spec: Part, mounts: tuple[Mount, ...], context: Context, working_dir: str = "") -> Files:
