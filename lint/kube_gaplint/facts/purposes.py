@@ -350,6 +350,15 @@ SIGNS_OF_USE = (
     "push_to_hub(", "save_to_disk(", "to_parquet(",
 )  # fmt: skip
 
+# Parts of a program's text without one of which nothing is trained on an accelerator: the stacks, what is built on them,
+# and what starts them elsewhere.
+STACKS = (
+    "torch", "tensorflow", "jax", "flax", "keras", "lightning", "transformers", "accelerate", "diffusers", "deepspeed",
+    "composer", "horovod", "sklearn", "megatron", "nemo", "llmfoundry", "nanotron", "open_clip", "fairseq", "metaseq",
+    "fairscale", "bagua", "optax", "orbax", "timm", "peft", "trl", "habana", "sagemaker", "kubeflow", "kubernetes",
+    "cuda", "import ray", "from ray", "dgl", "lm_eval", "hydra",
+)  # fmt: skip
+
 # Commands that fetch, build or manage: names of programs in their arguments are not run. Some run one by a sub-command.
 CARRIERS = frozenset({
     "docker", "podman", "enroot", "apptainer", "singularity", "nerdctl", "buildah", "git", "pip", "pip3", "conda",

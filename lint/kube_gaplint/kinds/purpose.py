@@ -54,7 +54,7 @@ def classify(workload: Workload) -> Classified:
     best = _decide(hints)
     if best is not None and best.meaning == "smoke" and best.strength == 3 and _does_more(roles):
         best = None
-    if best is not None and best.meaning == "processing" and not _only_processes(roles):
+    if best is not None and best.meaning == "processing" and best.strength < 4 and not _only_processes(roles):
         best = None
     if workload.batch is not None and workload.batch.on_processors:
         return Classified("cpu", "it asks for no accelerators, or for nodes without any")
@@ -238,6 +238,8 @@ def _trial(process: TrainingProcess) -> _Hint | None:
     seen = _visibly_no_training(process, name)
     if seen is None and _only_applies(process):
         return _Hint("inference", f"the text of {name} uses a model and trains nothing", 4)
+    if seen is None and process.framework is None and process.text.mentions(*purposes.STACKS) is False:
+        return _Hint("processing", f"the text of {name} takes no library that trains", 4)
     return seen
 
 
