@@ -22,6 +22,16 @@ UPLOADING_CALLS = (
 Blob Storage (each client's reference). Pushes to a hub and artifacts of trackers are left out: example scripts hold
 them for an option that few give, and logs of plots."""
 
+RESTORES = (
+    "load_state", "load_checkpoint", "load_ckpt", "load_model", "load_weights", "load_from", "torch.load", "restor",
+    "resum", "Resum", "RESUM", "from_checkpoint", "latest_checkpoint", "last_checkpoint", "Checkpointer", "ckpt_path",
+    "CheckpointManager", "Trainer(", ".fit(", "requeue",
+)
+"""Parts of a script's text of which one stands wherever it goes on with a run: by calls of its own, or by a trainer that
+may do it."""
+OWN_LOOP = (".backward(", "optimizer.step(", "value_and_grad", "GradientTape")
+"""Parts of the text of a script that trains in a loop of its own."""
+
 DELETING_PROGRAMS = frozenset({"rm", "find", "tmpwatch", "tmpreaper"})
 
 FUSE_DRIVERS = ("gcsfuse", "s3.csi", "mountpoint", "blob.csi", "ossplugin", "s3fs", "goofys", "csi-s3", "rclone")

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
 
+from kube_gaplint.facts.storage import OWN_LOOP, RESTORES
 from kube_gaplint.findings import AddLine, Fix, Gap, Related, Severity
 from kube_gaplint.model.pace import is_smoke, trains_on_a_toy
 from kube_gaplint.model.scale import duration, idle_cost, node_count, size
@@ -37,8 +38,8 @@ def check(batch: Batch, context: Context) -> Iterator[Gap]:
     script beside it that submits it with `--array`, `--dependency` or `--requeue` keeps the rule quiet, and so does a
     training that a script starts which is not in the paths: it may submit the next run. Info also where the program is
     seen to begin anew at every start (a `Trainer.fit` without `ckpt_path`) and no option of its framework would change
-    that: another start would save no work. Smoke tests of up to 200 steps and trainings on a toy data set (MNIST) are
-    left alone.
+    that, and where a script of your own holds the loop and reads no state back: another start would save no work. Smoke
+    tests of up to 200 steps and trainings on a toy data set (MNIST) are left alone.
 
     ## Why it hurts
     BLOOM lost a GPU about once a week on 384 of them. With one job at a time, each crash at night waited for somebody
@@ -127,13 +128,16 @@ def _is_hidden(process: TrainingProcess) -> bool:
 
 
 def _trains_anew(process: TrainingProcess) -> bool:
-    """It surely does not go on from a checkpoint of its own: it saves none, or reads none, and no option of its
-    framework would make it do so."""
+    """It does not go on from a checkpoint of its own: it saves none, or reads none, and no option of its framework
+    would make it do so; or its script, which holds the loop, has nothing to do with such a state."""
     saving, resume = process.settings.saving, process.settings.resume
     if isinstance(saving, Absent) or (isinstance(saving, Set) and not saving.value):
         return True
     if process.framework is not None and process.framework.resume_option[0]:
         return False
+    script = next(process.text.texts, "")
+    if any(sign in script for sign in OWN_LOOP):
+        return not any(sign in script for sign in RESTORES)
     return isinstance(resume, Absent) or (isinstance(resume, Set) and not resume.value)
 
 
