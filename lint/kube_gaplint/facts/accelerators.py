@@ -165,6 +165,7 @@ def selects(label: str) -> str:
     """The vendor whose accelerators a node label asks for; empty for other labels."""
     return next((vendor for pattern, vendor in SELECTORS if globs(label, pattern)), "")
 
+
 GENERATORS = ("vllm", "sglang")
 """Engines that generate on GPUs of their own beside the processes that train (TRL's GRPO, OpenRLHF, verl)."""
 

@@ -74,6 +74,12 @@ IMAGE_INSTALLERS = (
         Installer((), (), "git-sync", "the Git server", "remote"),
     ),
 )
+ARCHIVE = Installer((), (), "the archive of a branch", "the Git server", "remote")
+BRANCH_ARCHIVE = lazy_re.compile(
+    r"https?://(?:www\.)?(?:github|gitlab|bitbucket)\.[\w.]+/[^?#]{1,400}?/(?:-/)?(?:archive|zipball|get)/"
+    r"(?:refs/heads/)?(?P<state>[^?#]{1,400}?)(?:\.zip|\.tar\.gz)?"
+)
+"""The address of an archive of a repository at a state of it (GitHub's, GitLab's and Bitbucket's documentation)."""
 _RELEASED = lazy_re.compile(r"[0-9a-f]{7,64}|v?\d+(\.\d+)+\S*|refs/tags/\S+")
 
 

@@ -350,8 +350,8 @@ SIGNS_OF_USE = (
     "push_to_hub(", "save_to_disk(", "to_parquet(",
 )  # fmt: skip
 
-# Parts of a program's text without one of which nothing is trained on an accelerator: the stacks, what is built on them,
-# and what starts them elsewhere.
+# Parts of a program's text without one of which nothing is trained on an accelerator: the stacks, what is built on
+# them, and what starts them elsewhere.
 STACKS = (
     "torch", "tensorflow", "jax", "flax", "keras", "lightning", "transformers", "accelerate", "diffusers", "deepspeed",
     "composer", "horovod", "sklearn", "megatron", "nemo", "llmfoundry", "nanotron", "open_clip", "fairseq", "metaseq",

@@ -26,9 +26,9 @@ RESTORES = (
     "load_state", "load_checkpoint", "load_ckpt", "load_model", "load_weights", "load_from", "torch.load", "restor",
     "resum", "Resum", "RESUM", "from_checkpoint", "latest_checkpoint", "last_checkpoint", "Checkpointer", "ckpt_path",
     "CheckpointManager", "Trainer(", ".fit(", "requeue",
-)
-"""Parts of a script's text of which one stands wherever it goes on with a run: by calls of its own, or by a trainer that
-may do it."""
+)  # fmt: skip
+"""Parts of a script's text of which one stands wherever it goes on with a run: by calls of its own, or by a trainer
+that may do it."""
 OWN_LOOP = (".backward(", "optimizer.step(", "value_and_grad", "GradientTape")
 """Parts of the text of a script that trains in a loop of its own."""
 

@@ -81,7 +81,8 @@ def inner_yaml(text: PlacedText) -> InnerYaml:
     """Read the first document of a text as YAML."""
     source = Source(text.place(0, 0).source.path, text.text)
     composed = compose(source)
-    broken = next((problem.message for problem in composed.problems if problem.kind != "duplicate-key"), "")
+    harmless = ("duplicate-key", "repeated-key")
+    broken = next((problem.message for problem in composed.problems if problem.kind not in harmless), "")
     root = composed.documents[0].root if composed.documents else None
     found = InnerYaml(root, broken, text, {}, source)
     if root is not None:

@@ -24,8 +24,10 @@ from kube_gaplint.kinds.context import Context
 from kube_gaplint.kinds.fields import Part
 from kube_gaplint.kinds.paths import fields_of
 from kube_gaplint.kinds.pods import Making, read_pod
+from kube_gaplint.kinds.ray_environment import read_runtime_environment
 from kube_gaplint.launch.start import start
 from kube_gaplint.model.command import Word
+from kube_gaplint.model.environment import Environment
 from kube_gaplint.model.profile import Profile
 from kube_gaplint.model.setting import Absent, Origin, Set, Setting, Unknown
 from kube_gaplint.model.workload import UNBOUNDED, Container, RestartLayer, Role, Workload
@@ -64,7 +66,19 @@ def adapt(item: KubeObject, bundle: Bundle, profile: Profile) -> Iterator[Worklo
         elastic=autoscaled,
         deadline=spec.seconds("activeDeadlineSeconds"),
         effective=effective,
+        exposed=_exposed(spec, roles, context),
     )
+
+
+def _exposed(spec: Part, roles: list[Role], context: Context) -> dict[str, object]:
+    """What Ray brings to the nodes for the job."""
+    root = _runtime_environment(spec.at("runtimeEnvYAML"))
+    if root is None:
+        return {}
+    head = next((role for role in roles if role.name == "head"), None)
+    own = head.pod.containers[0].environment if head is not None and head.pod.containers else None
+    environment = (own or Environment(context.origin)).over(*_runtime_variables(spec))
+    return {"runtime_environment": read_runtime_environment(root, environment)}
 
 
 def _job_defaults(spec: Part) -> dict[str, Setting[str]]:

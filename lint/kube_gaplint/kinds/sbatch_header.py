@@ -36,7 +36,7 @@ _TO_FILL_IN = (
     r"|@@?[A-Za-z][\w.-]{0,80}@@?|%%?[A-Za-z][\w.-]{0,80}%%?|__[A-Z][A-Z0-9_]{0,80}__)"
 )
 _FILLED_IN = lazy_re.compile(rf"{_TO_FILL_IN}(?:[ \t]{{1,8}}{_TO_FILL_IN}){{0,8}}")
-"""A line that is nothing but places to be filled in, with directives perhaps: `{partition_directive}`, `@@OPTIONS@@`."""
+"""A line that is nothing but places to be filled in, with directives perhaps: `{partition_line}`, `@@OPTIONS@@`."""
 _VARIABLE = lazy_re.compile(r"(?<![\\$])\$(?:\{[A-Za-z_]\w*(?:[:#%/-][^{}]*)?\}|[A-Za-z_]\w*)")
 """What a shell would expand: `$NODES`, `${NODES}`, `${NODES:-2}`."""
 _HET = lazy_re.compile(r"(?:hetjob|packjob)(?:\s|$)", re.IGNORECASE)

@@ -133,7 +133,10 @@ def takes_rdma_devices(workload: Workload) -> bool:
 
 
 def runs_other_commands(workload: Workload) -> bool:
-    """Something runs beside a single training program: commands before it, in other containers, or in its place."""
+    """Something runs beside a single training program: commands before it, in other containers, or in its place, or
+    what a framework's runtime environment brings."""
+    if "runtime_environment" in workload.exposed:
+        return True
     programs = {id(process.command) for process in workload.processes}
     return any(
         len(container.commands) > 1 or any(id(command) not in programs for command in container.commands)

@@ -11,6 +11,8 @@ from msgspec import Struct
 from kube_gaplint import lazy_re
 from kube_gaplint.facts.data import DATA_REPOSITORY
 from kube_gaplint.facts.installs import (
+    ARCHIVE,
+    BRANCH_ARCHIVE,
     EDITABLE_OPTIONS,
     IMAGE_INSTALLERS,
     INDEX_OPTIONS,
@@ -27,6 +29,7 @@ from kube_gaplint.facts.installs import (
     is_local,
 )
 from kube_gaplint.model.command import Command, Word
+from kube_gaplint.model.environment import Environment
 from kube_gaplint.model.setting import Absent, Set
 from kube_gaplint.model.workload import Container, Role, Workload
 from kube_gaplint.text.source import Files, no_files
@@ -81,6 +84,28 @@ class Fetch(Struct, frozen=True):
     """Every package is named with its release."""
     locked: bool = False
     """Every package it may bring stands in a lock file of the repository: it installs the same each time."""
+
+
+class RuntimeEnvironment(Struct, frozen=True):
+    """What a framework brings to every node before the job's program starts, as Ray does."""
+
+    commands: tuple[Command, ...]
+    archives: tuple[Word, ...]
+    """Addresses from which it fetches code."""
+    environment: Environment
+
+
+def runtime_fetches(workload: Workload) -> Iterator[Fetch]:
+    """What the runtime environment of a job surely fetches over the network. A state of a repository that does not
+    move is left out."""
+    given = workload.exposed.get("runtime_environment")
+    if not isinstance(given, RuntimeEnvironment):
+        return
+    yield from fetches(list(given.commands))
+    for word in given.archives:
+        found = BRANCH_ARCHIVE.fullmatch(word.shown)
+        if found is not None and not is_fixed_state(found["state"]):
+            yield Fetch(ARCHIVE, Command((word,), given.environment, word.place))
 
 
 def fetches(commands: list[Command], files: Files = no_files) -> Iterator[Fetch]:

@@ -112,5 +112,5 @@ def _wanted_labels(workload: Workload) -> Iterator[tuple[str, str]]:
             if isinstance(value, Set):
                 yield key, value.value
         for term in affinity(role.pod).nodes:
-            for value in term.values.value if isinstance(term.values, Set) else ():
-                yield term.key, value
+            for text in term.values.value if isinstance(term.values, Set) else ():
+                yield term.key, text

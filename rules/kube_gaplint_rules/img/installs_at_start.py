@@ -6,8 +6,16 @@ from kube_gaplint.findings import Fix, Gap, Related, Severity
 from kube_gaplint.model.needs import runs_other_commands
 from kube_gaplint.model.scale import node_count
 from kube_gaplint.model.setting import Origin
-from kube_gaplint.model.start import fetched_by_image, fetches, guarded, start_commands, starting_containers
-from kube_gaplint.model.workload import Workload
+from kube_gaplint.model.start import (
+    Fetch,
+    fetched_by_image,
+    fetches,
+    guarded,
+    runtime_fetches,
+    start_commands,
+    starting_containers,
+)
+from kube_gaplint.model.workload import Container, Workload
 from kube_gaplint.rule import Context, rule
 
 SHOWN = 6
@@ -27,7 +35,8 @@ def check(workload: Workload, _context: Context) -> Iterator[Gap]:
 
     ## What it flags
     `pip`, `conda`, `uv`, `apt-get`, `dnf`, `apk` and the like that install over the network, and `git clone` or `pull`,
-    in the start script of a training container or in an init container of its pod, and git-sync on a branch there.
+    in the start script of a training container or in an init container of its pod, and git-sync on a branch there. So
+    do `pip`, `uv` and `conda` in a RayJob's runtime environment, and archives of a branch as its working directory.
     Local wheels and folders, `--no-index`, an index of your own, and what only runs where a test finds it missing are
     left alone. Info where all that is installed follows a lock file in the repository that knows the project's packages
     (`uv.lock`): the versions then stay, and only the network is needed.
@@ -89,21 +98,27 @@ def check(workload: Workload, _context: Context) -> Iterator[Gap]:
         by_image = fetched_by_image(container)
         if by_image is not None and not by_image.pinned:
             found.append(by_image)
-        if not found:
-            continue
-        titles = list(dict.fromkeys(one.installer.title for one in found))
-        sources = list(dict.fromkeys(one.installer.source for one in found))
-        pods = node_count(workload) if role.trains else None
-        what = "pods" if workload.batch is None else "nodes"
-        every = f"the start of each of {pods} {what}" if pods is not None and pods > 1 else "every start"
-        yield Gap(
-            Origin(found[0].command.place),
-            f"{', '.join(titles[:SHOWN])} at {every}",
-            f"a restart fails when {' or '.join(sources)} cannot be reached"
-            + ("" if all(one.pinned or one.locked for one in found) else ", and may run other versions than before"),
-            detail="install:" + ",".join(titles),
-            severity=Severity.INFO if all(one.locked for one in found) else Severity.WARNING,
-            related=tuple(Related(Origin(one.command.place), one.installer.title) for one in found[1:SHOWN]),
-            fix=Fix("put it into the image, or install from local wheels with --no-index"),
-            container=container.name,
-        )
+        if found:
+            yield _gap(workload, found, node_count(workload) if role.trains else None, container)
+    found = list(runtime_fetches(workload))
+    if found:
+        yield _gap(workload, found, None, None)
+
+
+def _gap(workload: Workload, found: list[Fetch], pods: int | None, container: Container | None) -> Gap:
+    """One finding for all that one container, or the runtime environment of a job, fetches."""
+    titles = list(dict.fromkeys(one.installer.title for one in found))
+    sources = list(dict.fromkeys(one.installer.source for one in found))
+    what = "pods" if workload.batch is None else "nodes"
+    every = f"the start of each of {pods} {what}" if pods is not None and pods > 1 else "every start"
+    return Gap(
+        Origin(found[0].command.place),
+        f"{', '.join(titles[:SHOWN])} at {every}",
+        f"a restart fails when {' or '.join(sources)} cannot be reached"
+        + ("" if all(one.pinned or one.locked for one in found) else ", and may run other versions than before"),
+        detail="install:" + ",".join(titles),
+        severity=Severity.INFO if all(one.locked for one in found) else Severity.WARNING,
+        related=tuple(Related(Origin(one.command.place), one.installer.title) for one in found[1:SHOWN]),
+        fix=Fix("put it into the image, or install from local wheels with --no-index"),
+        container=container.name if container is not None else "",
+    )
