@@ -59,9 +59,11 @@ def has_failure_policy(workload: Workload) -> bool:
 
 
 def keeps_pods(workload: Workload) -> bool:
-    """The training operator leaves the pods of a job that is over."""
+    """The operator leaves the pods of a job that is over: the training operator by its policy, KubeRay a cluster."""
     policy = workload.fields.get("spec.runPolicy.cleanPodPolicy")
-    return isinstance(policy, Set) and policy.value == "None"
+    shutdown = workload.fields.get("spec.shutdownAfterJobFinishes")
+    kept = isinstance(policy, Set) and policy.value == "None"
+    return kept or (isinstance(shutdown, Set) and shutdown.value == "false")
 
 
 def knows_run_days(workload: Workload) -> bool:
