@@ -1307,7 +1307,8 @@ CONVENTIONS = Conventions(
         "trainer.max-actor-ckpt-to-keep", "save-top-k",
     ),
     resume=("resume", "auto-resume", "autoresume", "resume-from-checkpoint", "resume-training", "resume-mode",
-            "trainer.resume-mode", "resume-if-exists", "continue-training"),
+            "trainer.resume-mode", "resume-if-exists", "continue-training", "resume-checkpoint",
+            "resume-checkpoint-path", "resume-path", "resume-ckpt", "resume-ckpt-path"),
     saving=(
         "intermediate-checkpoints", "save-intermediate-checkpoints", "save-intermediate", "save-checkpoints",
         "save-checkpoint", "save-ckpt", "save-ckpts", "save-model", "save-models", "do-save", "do-checkpoint",

@@ -42,6 +42,7 @@ from kube_gaplint.launch.lookup import Lookup, ScriptFacts
 from kube_gaplint.launch.options import NO_SPEC, parse_options
 from kube_gaplint.launch.shared import path_of
 from kube_gaplint.model.environment import Environment, Layered, differing
+from kube_gaplint.model.program_lines import decides_on_saves, restores_only_if
 from kube_gaplint.model.program_text import ProgramText
 from kube_gaplint.model.setting import Absent, Origin, Set, Setting, Unknown, mapped
 from kube_gaplint.model.training import (
@@ -803,8 +804,6 @@ class _Reader:
                 continue
             if not isinstance(value, Absent | Set) or self.text.open_because:
                 continue
-            from kube_gaplint.launch.save_switch import decides_on_saves
-
             if not decides_on_saves(self.text.texts, normal.replace("-", "_")):
                 continue
             origin = value.origin or look.home
@@ -1127,7 +1126,11 @@ class _Reader:
     def _resume_is_left_out(self, script: ScriptFacts) -> bool:
         """The program declares an option by which it would go on, off by default, and nothing gives it."""
         look = self.look
-        if look.options.open_because or any(config.open_because for config in look.configs):
+        if look.options.open_because:
+            return False
+        if any(self._is_off_in_a_configuration(name) for name in CONVENTIONS.resume):
+            return True
+        if any(config.open_because for config in look.configs):
             return False
         declared = [name for name in _RESUME_OPTIONS if name in script.declared]
         defaults = [script.declared[name] for name in declared]
@@ -1139,6 +1142,13 @@ class _Reader:
         told = not script.restores_if.isdisjoint(declared)
         texts = islice(self.text.texts, 1 if told else 0, None)
         return not any(word in text for text in texts for word in _FINDS_ITS_LAST)
+
+    def _is_off_in_a_configuration(self, name: str) -> bool:
+        """A configuration has the option and leaves it empty, and only where it is set does the text go on."""
+        value = self.look.explicit(name)
+        if not isinstance(value, Absent) and not (isinstance(value, Set) and value.value.strip().lower() in _FALSE):
+            return False
+        return restores_only_if(self.text.texts, Options.normal(name).replace("-", "_"))
 
     # -- the rest
 

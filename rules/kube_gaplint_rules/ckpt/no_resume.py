@@ -4,12 +4,15 @@ from collections.abc import Iterator
 
 from kube_gaplint.findings import Fix, Gap, Related, Severity, beside
 from kube_gaplint.model.pace import Pace
+from kube_gaplint.model.program_lines import READS_BACK, saves_in_a_loop
 from kube_gaplint.model.scale import size
-from kube_gaplint.model.setting import Absent, Origin, Set
+from kube_gaplint.model.setting import Absent, Origin, Set, Setting, Unknown
 from kube_gaplint.model.training import TrainingProcess
 from kube_gaplint.model.workload import Workload
 from kube_gaplint.rule import Context, rule
 
+_OWN_LOOP = frozenset({"torch", "accelerate", "deepspeed", "horovod"})
+"""Frameworks whose users write the loop, and with it saves and resumes, themselves."""
 _TITLE = "let it load the newest checkpoint at its start"
 
 
@@ -28,11 +31,11 @@ def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
     Saving is on, something restarts the job (an elastic one also whenever its size changes) or its processes
     (torchrun's `--max-restarts`), and the framework neither resumes by itself nor is told to: Megatron-LM with `--save`
     and no `--load`, NeMo with `resume_if_exists` false, Composer without `autoresume`, a Hugging Face example that
-    overwrites its output folder, a visible script that saves while it trains and reads nothing back, or whose own
-    option to resume is left out. Scripts that write their weights once, after the training, have nothing to resume
-    from. Frameworks that resume by themselves (torchtitan) are left alone. Of a batch script an array, a chain, a new
-    submission or `--requeue` is a restart; the requeueing after a lost node, on by default in Slurm, is not. Smoke
-    tests of up to 200 steps are left alone.
+    overwrites its output folder, a visible program that saves while it trains and reads nothing back, or whose own
+    option to resume is left out, also in its Hydra configuration. Scripts that write their weights once, after the
+    training, have nothing to resume from. Frameworks that resume by themselves (torchtitan) are left alone. Of a batch
+    script an array, a chain, a new submission or `--requeue` is a restart; the requeueing after a lost node, on by
+    default in Slurm, is not. Smoke tests of up to 200 steps are left alone.
 
     ## Why it hurts
     The job comes back, looks healthy, and trains from step 0, often writing over what it had: a preempted job of
@@ -89,11 +92,15 @@ def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
     settings = process.settings
     if not process.workload.trains or Pace.of(process, context.profile).smoke:
         return
-    if not (isinstance(settings.saving, Set) and settings.saving.value):
+    if isinstance(settings.saving, Absent) or (isinstance(settings.saving, Set) and not settings.saving.value):
         return
-    resume = settings.resume
     start = _start(process)
-    if start is None or not isinstance(resume, Absent | Set):
+    if start is None:
+        return
+    resume = _resume(process)
+    if not isinstance(resume, Absent | Set):
+        return
+    if isinstance(settings.saving, Unknown) and not saves_in_a_loop(process.text.texts):
         return
     if isinstance(resume, Set) and resume.value:
         return
@@ -115,6 +122,15 @@ def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
         fix=Fix(_TITLE) if written else _fix(process),
         container=process.container.name,
     )
+
+
+def _resume(process: TrainingProcess) -> Setting[bool]:
+    """Whether a restart goes on; of a program whose options do not tell it, by all of its text."""
+    resume, framework = process.settings.resume, process.framework
+    own = framework is None or framework.name in _OWN_LOOP
+    if isinstance(resume, Unknown) and own and process.text.mentions(*READS_BACK) is False:
+        return Set(False, Origin(process.origin.place, "derived", "nothing in it reads a checkpoint"))
+    return resume
 
 
 def _start(process: TrainingProcess) -> Related | None:

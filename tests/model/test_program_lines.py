@@ -1,10 +1,10 @@
-"""Whether one switch of a program decides on all that it saves while it trains."""
+"""What a program saves and reads back, by the lines of its text."""
 
 from textwrap import dedent
 
 import pytest
 
-from kube_gaplint.launch.save_switch import decides_on_saves
+from kube_gaplint.model.program_lines import decides_on_saves, restores_only_if, saves_in_a_loop
 
 LOOP = """
     def train(config, model):
@@ -72,3 +72,52 @@ def test_a_function_ends_the_loop_around_it() -> None:
 
 def test_a_text_without_measure_is_not_read() -> None:
     assert not decides_on_saves([program(), "x = 'save'\n" * 100_001], "save_ckpt")
+
+
+@pytest.mark.parametrize(
+    ("text", "saves"),
+    [
+        (program(test="if step % 100 == 0:", save="self.save_checkpoint(step)"), True),
+        (program(test="if step % 100 == 0:", save="torch.save(model.state_dict(), 'x.pt')"), True),
+        (program(test="if step % 100 == 0:", save="torch.save(features, 'x.pt')"), False),
+        (program(test="if args.save_model:", save="self.save_checkpoint(step)"), False),
+        (program(test="if self.save_checkpoint(step):", save="pass"), False),
+        (program(test="if True:", save="pass", after="save_checkpoint(model)"), False),
+        ("def fit():\n    while True:\n        if step == config.save_freq:\n            dcp.save(state)\n", True),
+        ("def save_model():\n    pass\n", False),
+    ],
+)
+def test_saves_in_a_loop(text: str, saves: bool) -> None:
+    assert saves_in_a_loop([text, ""]) is saves
+
+
+RESTORES = """
+class Agent:
+    def __init__(self, config):
+        {test}
+            self.load_checkpoint(config.resume_path)
+
+    def load_checkpoint(self, path):
+        self.model.load_state_dict(torch.load(path))
+"""
+
+
+@pytest.mark.parametrize(
+    ("test", "only"),
+    [
+        ("if config.resume_path:", True),
+        ("if rank == 0 and config.resume_path is not None:", True),
+        ("if config.path:", False),
+        ("for _ in range(2):", False),
+    ],
+)
+def test_restores_only_if(test: str, only: bool) -> None:
+    text = RESTORES.format(test=test)
+    assert restores_only_if(["import torch", text], "resume_path") is only
+
+
+def test_a_program_that_restores_nothing_restores_it_under_no_condition() -> None:
+    assert not restores_only_if([program()], "resume_path")
+    assert not restores_only_if(
+        [RESTORES.format(test="if config.resume_path:"), "model.load_state_dict(x)"], "resume_path"
+    )

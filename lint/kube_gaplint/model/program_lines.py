@@ -1,0 +1,175 @@
+"""What a program saves and reads back, by the lines of its text: in which loops, and under which conditions.
+
+Lines and their indentation are enough to be sure of a yes, and modules that are read only for this need no grammar.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+
+from msgspec import Struct
+
+from kube_gaplint import lazy_re
+
+_LOOP = lazy_re.compile(r"(?:async\s+)?(?:for|while)\b")
+_TEST = lazy_re.compile(r"(?:if|elif)\b(?P<condition>[^:#]{1,300}):")
+_SCOPE = lazy_re.compile(r"(?:async\s+)?(?:def|class)\s+(?P<name>\w+)")
+_CALL = lazy_re.compile(r"(?P<callee>[\w.\[\]\"']*?(?P<last>\w*(?:save|checkpoint|ckpt)\w*))\(", re.IGNORECASE)
+_NO_SAVE = lazy_re.compile(
+    r"(?i:load|from_|resume|restore|find|get_|latest|last_|is_|has_|should|activation|gradient|wrapper|enable|list_|"
+    r"parse|path|dir|name|callback|config|delete|remove|clean|prune|print|log_|savefig|savez|savetxt)"
+    r"|\Acheckpoint\Z"
+)
+"""Names that speak of checkpoints and write none; a plain `checkpoint(…)` computes activations anew."""
+_OTHER_FILES = lazy_re.compile(r"(?i:np|numpy|omegaconf|plt|image|img|tokenizer|processor|wandb|json|fig)\Z")
+"""Whose `save` writes no checkpoint."""
+_SURELY_SAVES = lazy_re.compile(
+    r"\b_?save_(?:checkpoint|ckpt|state|model|weights|training|snapshot)\w*\("
+    r"|\b(?:checkpointer|checkpoint_manager|ckpt_manager)\.save\(|\bdcp\.(?:async_)?save\("
+    r"|\btorch\.save\([^#]*(?:state_dict|optim)"
+)
+_ONLY_IF_ASKED = lazy_re.compile(
+    r"\b(?:save_(?:model|models|checkpoints?|ckpts?|intermediate\w*|state|weights)|intermediate_checkpoints|do_save|"
+    r"do_checkpoint|enable_checkpoint\w*|checkpointing_enabled)\b(?!\()"
+)
+"""A switch in a condition: whether it is on is another question."""
+_RESTORES = lazy_re.compile(
+    r"\b(?:load_state_dict|load_state|load_checkpoint|load_ckpt|load_optimizer\w*|load_snapshot|restore\w*|resume\w*|"
+    r"from_checkpoint|set_(?:optimizer_)?state_dict|(?:dcp|checkpointer|checkpoint_manager|ckpt_manager)\.load)\("
+)
+_RESTORING = lazy_re.compile(r"(?i:load|restore|resume|from_)")
+"""In the name of a function that is there to read something back: what it does counts where it is called."""
+READS_BACK = ("load_state", "load_checkpoint", "load_ckpt", "load_snapshot", "torch.load(", "restore", "resume",
+              "from_checkpoint", "set_state_dict", "set_optimizer_state_dict", "dcp.load", "load_model",
+              "load_weights", "load_from", "loader.load(", "checkpointer.load")  # fmt: skip
+"""Words without any of which a program reads no checkpoint."""
+_MOST_TEXT = 1_000_000
+
+
+class _Line(Struct, frozen=True):
+    """A line of code, without the test that it begins with; the function that it stands in, whether it stands in a
+    loop of that function, and the conditions that it stands under."""
+
+    text: str
+    function: str
+    looped: bool
+    conditions: tuple[str, ...]
+
+
+def decides_on_saves(texts: Iterable[str], name: str) -> bool:
+    """Whether a program saves in its loops under the switch `name`, and in none without it. A switch for the result
+    alone, which is written when the training is over, is none for checkpoints."""
+    found = False
+    for text in texts:
+        if "save" not in text and "checkpoint" not in text and "ckpt" not in text:
+            continue
+        under, besides = _saves(text, name)
+        if besides:
+            return False
+        found = found or under
+    return found
+
+
+def saves_in_a_loop(texts: Iterable[str]) -> bool:
+    """Whether a program surely saves while it trains, by a loop of its own and under no switch."""
+    return any(map(_saves_in_a_loop, texts))
+
+
+def restores_only_if(texts: Iterable[str], name: str) -> bool:
+    """Whether a program reads a checkpoint back, and only where a condition speaks of the option `name`."""
+    found = False
+    for text in texts:
+        under, besides = _restores(text, name)
+        if besides:
+            return False
+        found = found or under
+    return found
+
+
+@lru_cache(maxsize=512)  # the programs of a repository import the same modules
+def _saves(text: str, name: str) -> tuple[bool, bool]:
+    """Whether a text saves in a loop under the switch, and whether it saves in a loop without it."""
+    if len(text) > _MOST_TEXT:
+        return False, True
+    asked = _asking(name)
+    denied = re.compile(
+        rf"\bnot\s+[\w.\[\]\"'()]*{re.escape(name)}|{re.escape(name)}\W*\s*(?:==|is)\s*(?:False|None|not)"
+    )
+    under = False
+    for line in _lines(text):
+        for call in _CALL.finditer(line.text):
+            if not line.looped or not _writes(call["callee"], call["last"]):
+                continue
+            if not any(asked.search(one) and not denied.search(one) for one in line.conditions):
+                return under, True
+            under = True
+    return under, False
+
+
+@lru_cache(maxsize=512)
+def _saves_in_a_loop(text: str) -> bool:
+    if len(text) > _MOST_TEXT or _SURELY_SAVES.search(text) is None:
+        return False
+    return any(
+        line.looped
+        and _SURELY_SAVES.search(line.text) is not None
+        and not any(map(_ONLY_IF_ASKED.search, line.conditions))
+        for line in _lines(text)
+    )
+
+
+@lru_cache(maxsize=512)
+def _restores(text: str, name: str) -> tuple[bool, bool]:
+    """Whether a text reads a checkpoint back under a condition on the option, and whether it does so without."""
+    if len(text) > _MOST_TEXT:
+        return False, True
+    if _RESTORES.search(text) is None:
+        return False, False
+    asked = _asking(name)
+    under = False
+    for line in _lines(text):
+        if _RESTORES.search(line.text) is None or _RESTORING.search(line.function):
+            continue
+        if not any(map(asked.search, line.conditions)):
+            return under, True
+        under = True
+    return under, False
+
+
+def _asking(name: str) -> re.Pattern[str]:
+    return re.compile(rf"(?<!\w){re.escape(name)}(?!\w)")
+
+
+def _writes(callee: str, last: str) -> bool:
+    owner = callee[: -len(last)].rstrip(".").rpartition(".")[2]
+    return _NO_SAVE.search(last) is None and _OTHER_FILES.search(owner) is None
+
+
+def _lines(text: str) -> Iterator[_Line]:
+    blocks: list[tuple[int, str, str]] = []
+    for raw in text.split("\n"):
+        line = raw.strip()
+        if not line or line[0] in "#)]}":
+            continue
+        indent = len(raw) - len(raw.lstrip())
+        while blocks and blocks[-1][0] >= indent:
+            blocks.pop()
+        scope, test = _SCOPE.match(line), _TEST.match(line)
+        if scope is not None:
+            blocks.append((indent, "scope", scope["name"]))
+            continue
+        if test is not None:
+            blocks.append((indent, "test", test["condition"]))
+            line = line[test.end() :]
+        elif _LOOP.match(line):
+            blocks.append((indent, "loop", ""))
+        at = next((number for number in range(len(blocks) - 1, -1, -1) if blocks[number][1] == "scope"), -1)
+        inside = blocks[at + 1 :]
+        yield _Line(
+            line,
+            blocks[at][2] if at >= 0 else "",
+            any(kind == "loop" for _, kind, _ in inside),
+            tuple(one for _, kind, one in inside if kind == "test"),
+        )
