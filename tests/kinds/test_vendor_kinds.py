@@ -57,6 +57,21 @@ def test_kubedl(restart: str, budget: int | str) -> None:
     assert plain(found.restart_budget) == budget
 
 
+@pytest.mark.parametrize(("intranet", "restart"), [("PodIP", "Never"), ("Service", "OnFailure")])
+def test_paddle_operator(intranet: str, restart: str) -> None:
+    found = workload(
+        "apiVersion: batch.paddlepaddle.org/v1\nkind: PaddleJob\nmetadata: {name: p}\nspec:\n"
+        f"  intranet: {intranet}\n"
+        f"  worker: {{replicas: 3, template: {gpu_pod('[python, -m, paddle.distributed.launch, train.py]')}}}\n"
+    )
+    assert plain(found.nodes) == 3
+    assert plain(found.roles[0].pod.restart_policy) == restart
+    assert plain(found.restart_budget) == UNKNOWN
+    assert plain(found.elastic) is False
+    assert plain(main(found).environment.get("PADDLE_TRAINER_ID")) == UNKNOWN
+    assert not found.roles[0].pod.overrides_unknown
+
+
 def test_run_ai_is_read_shallowly() -> None:  # A12
     found = workload(
         "apiVersion: run.ai/v2alpha1\nkind: TrainingWorkload\nmetadata: {name: r}\nspec:\n  image: {value: 'm:1'}\n"

@@ -443,7 +443,7 @@ TRAINING_KINDS = frozenset({
     ("elastic.iml.github.io", "ElasticJob"), ("elastic.pytorch.org", "ElasticJob"), ("run.ai", "TrainingWorkload"),
     ("run.ai", "DistributedWorkload"), ("training.kubedl.io", "PyTorchJob"), ("training.kubedl.io", "TFJob"),
     ("training.kubedl.io", "XGBoostJob"), ("training.kubedl.io", "XDLJob"), ("training.kubedl.io", "MPIJob"),
-    ("training.kubedl.io", "ElasticDLJob"),
+    ("training.kubedl.io", "ElasticDLJob"), ("batch.paddlepaddle.org", "PaddleJob"),
 })  # fmt: skip
 
 SERVING_KINDS = frozenset({

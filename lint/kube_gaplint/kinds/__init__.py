@@ -48,6 +48,7 @@ ADAPTERS: dict[tuple[str, str], str] = {
     ("sagemaker.amazonaws.com", "HyperPodPyTorchJob"): "hyperpod",
     ("elastic.iml.github.io", "ElasticJob"): "elasticjob",
     ("elastic.pytorch.org", "ElasticJob"): "elasticjob",
+    ("batch.paddlepaddle.org", "PaddleJob"): "paddle",
     ("run.ai", "TrainingWorkload"): "runai",
     ("run.ai", "DistributedWorkload"): "runai",
     ("run.ai", "InteractiveWorkload"): "runai",
