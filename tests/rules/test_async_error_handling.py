@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from judged import finding
 
-from kube_gaplint.engine import Request, lint
 from kube_gaplint.findings import Finding, Severity
 
 JOB = """\
@@ -34,10 +34,7 @@ BARE, TORCHRUN = "[python, /app/pretrain.py]", "[torchrun, --nnodes=4, train.py]
 def found(image: str = T113, command: str = BARE, policy: str = "backoffLimit: 3", **env: str) -> Finding | None:
     given = ", ".join(f'{{name: {name}, value: "{value}"}}' for name, value in env.items())
     text = JOB.format(image=image, command=command, policy=policy, env=given)
-    request = Request(paths=("-",), stdin=text.encode(), select=("NCCL001",), min_severity=Severity.INFO)
-    findings = lint(request).findings
-    assert len(findings) <= 1
-    return findings[0] if findings else None
+    return finding("NCCL001", text)
 
 
 @pytest.mark.parametrize(
@@ -128,5 +125,6 @@ def test_a_note_has_no_cost() -> None:
 def test_what_blocking_wait_takes_away(image: str, effect: str) -> None:
     """NCCL002, whose two effects have one boundary."""
     text = JOB.format(image=image, command=TORCHRUN, policy="", env='{name: NCCL_BLOCKING_WAIT, value: "1"}')
-    (finding,) = lint(Request(paths=("-",), stdin=text.encode(), select=("NCCL002",))).findings
-    assert finding.message.endswith(effect)
+    one = finding("NCCL002", text)
+    assert one is not None
+    assert one.message.endswith(effect)
