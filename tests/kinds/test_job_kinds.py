@@ -385,20 +385,3 @@ def test_jobs_in_a_list_are_workloads_of_their_own() -> None:
     item = f"{{apiVersion: batch/v1, kind: Job, metadata: {{name: %s}}, spec: {{template: {gpu_pod()}}}}}"
     found = workloads(f"apiVersion: v1\nkind: List\nitems:\n- {item % 'a'}\n- {item % 'b'}\n")
     assert [one.subject.name for one in found] == ["a", "b"]
-
-
-@pytest.mark.parametrize(
-    ("annotation", "retries"),
-    [("", 3), ("workload.codeflare.dev.appwrapper/retryLimit: '7'", 7)],
-)
-def test_an_app_wrapper_resets_what_it_holds(annotation: str, retries: int) -> None:  # A9
-    found = workload(
-        "apiVersion: workload.codeflare.dev/v1beta2\nkind: AppWrapper\n"
-        f"metadata: {{name: w, annotations: {{{annotation}}}, labels: {{kueue.x-k8s.io/queue-name: q}}}}\nspec:\n"
-        "  components:\n  - template:\n      apiVersion: batch/v1\n      kind: Job\n      metadata: {name: inner}\n"
-        f"      spec: {{backoffLimit: 0, template: {gpu_pod(restartPolicy='Never')}}}\n"
-    )
-    assert found.subject.kind == "Job"
-    assert layers(found)[0] == ("AppWrapper", "workload", retries, "efn")
-    assert plain(found.restart_budget) == retries
-    assert plain(found.gang_scheduled) is True
