@@ -524,7 +524,7 @@ class _Reader:
             saving=saving,
             total=total,
             retention=retention,
-            resume=self._resume(path),
+            resume=self._resume(path, saving),
             timeout=self._timeout(),
             asynchronous=self._switch(facts.asynchronous if facts is not None else None),
             in_memory=self._in_memory(),
@@ -1032,11 +1032,11 @@ class _Reader:
 
     # -- going on after a failure
 
-    def _resume(self, path: Setting[str]) -> Setting[bool]:
+    def _resume(self, path: Setting[str], saving: Setting[bool]) -> Setting[bool]:
         facts, look = self.facts, self.look
         rule = facts.resume if facts is not None else None
         if rule is None:
-            return self._conventional_resume(path)
+            return self._conventional_resume(path, saving)
         if rule.kind == "same-path":
             return self._same_path(rule, path)
         given = look.given(rule.keys) if rule.keys else None
@@ -1095,7 +1095,7 @@ class _Reader:
             return Set(True, load.origin or self.look.home)
         return load if isinstance(load, Unknown) else Absent(self.look.home)
 
-    def _conventional_resume(self, path: Setting[str]) -> Setting[bool]:
+    def _conventional_resume(self, path: Setting[str], saving: Setting[bool]) -> Setting[bool]:
         look = self.look
         found = look.given(CONVENTIONS.resume)
         if found is not None:
@@ -1119,6 +1119,8 @@ class _Reader:
                 return Set(False, Origin(script.origin.place, "derived", "nothing in its script reads a checkpoint"))
             if self._resume_is_left_out(script):
                 return Set(False, Origin(script.origin.place, "derived", "its option to resume is not given"))
+            if isinstance(saving, Set) and saving.value and (note := self._begins_anew()):
+                return Set(False, Origin(script.origin.place, "derived", note))
             if script.loads:
                 return Unknown("what the visible script loads may be a checkpoint of its own", script.origin)
         return missing if isinstance(missing, Unknown) else Unknown("whether it resumes is not visible", look.home)
@@ -1149,6 +1151,42 @@ class _Reader:
         if not isinstance(value, Absent) and not (isinstance(value, Set) and value.value.strip().lower() in _FALSE):
             return False
         return restores_only_if(self.text.texts, Options.normal(name).replace("-", "_"))
+
+    def _begins_anew(self) -> str:
+        """Why the program surely trains from its beginning, by all of its own text; empty where that is not known."""
+        look = self.look
+        if look.options.open_because or any(config.open_because for config in look.configs) or self.text.open_because:
+            return ""
+        from kube_gaplint.launch.restores import is_off, restoring_paths
+
+        texts = tuple(self.text.texts)
+        paths = restoring_paths(texts)
+        if paths is None:
+            return ""
+        needed: list[str] = []
+        for names in paths:
+            off = next((name for name in sorted(names) if is_off(name, texts, self._declared_off)), "")
+            if not off:
+                return ""
+            needed.append(off)
+        if not needed:
+            return "nothing in its own text reads a checkpoint back before it trains"
+        return f"it reads a checkpoint back only by {needed[0]}, which is not given"
+
+    def _declared_off(self, name: str) -> bool | None:
+        """Whether an option is off as given, or by its declaration; None where nothing declares one of this name."""
+        value = self.look.explicit(name)
+        if value is None and self.look.script is not None:
+            value = self.look.script.declared.get(Options.normal(name))
+        if value is None:
+            from kube_gaplint.launch.python import declared_by_modules
+
+            option = declared_by_modules(self.text, name.replace("-", "_"))
+            if option is None:
+                return None
+            default = option.default
+            return isinstance(default, Absent) or (isinstance(default, Set) and not default.value)
+        return isinstance(value, Absent) or (isinstance(value, Set) and value.value.strip().lower() in _FALSE)
 
     # -- the rest
 

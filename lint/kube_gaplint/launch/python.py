@@ -194,12 +194,12 @@ def read_python(
         return facts
     reader = _Reader(facts, options, environment)
     if whole is not None:
-        reader.folder.declared_elsewhere = cache(partial(_declared_by_modules, whole))
+        reader.folder.declared_elsewhere = cache(partial(declared_by_modules, whole))
     reader.read()
     return facts
 
 
-def _declared_by_modules(whole: ProgramText, destination: str) -> ProgramOption | None:
+def declared_by_modules(whole: ProgramText, destination: str) -> ProgramOption | None:
     """The option of this destination that modules declare; None where they do not agree on its default."""
     named = destination.replace("_", "-")
     found: list[ProgramOption] = []
@@ -227,7 +227,7 @@ def _default_of(option: ProgramOption) -> object:
 
 
 @cache
-def _grammar() -> Parser:
+def grammar() -> Parser:
     import tree_sitter_python
     from tree_sitter import Language, Parser
 
@@ -247,7 +247,7 @@ class _Reader:
 
     def read(self) -> None:
         data = self.folder.offsets.data
-        root = _grammar().parse(data).root_node
+        root = grammar().parse(data).root_node
         if root.has_error:
             self.facts.problem = "parts of the program are not valid Python"
         self._walk(root)
@@ -277,7 +277,7 @@ class _Reader:
 
     def read_options(self) -> None:
         """The declared options alone."""
-        self._walk(_grammar().parse(self.folder.offsets.data).root_node)
+        self._walk(grammar().parse(self.folder.offsets.data).root_node)
         self._options()
 
     def _walk(self, root: Node) -> None:
@@ -630,5 +630,5 @@ def _children(node: Node, context: Context) -> Iterator[tuple[Node, Context]]:
 
 __all__ = [
     "Argument", "Duration", "FileUse", "Import", "ProgramOption", "PythonCall", "PythonFacts", "SignalHandler",
-    "Value", "VariableChange", "read_python",
+    "Value", "VariableChange", "declared_by_modules", "grammar", "read_python",
 ]  # fmt: skip

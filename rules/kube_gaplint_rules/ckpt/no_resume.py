@@ -3,10 +3,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kube_gaplint.findings import Fix, Gap, Related, Severity, beside
-from kube_gaplint.model.pace import Pace
+from kube_gaplint.model.pace import Pace, trains_on_a_toy
 from kube_gaplint.model.program_lines import READS_BACK, saves_in_a_loop
 from kube_gaplint.model.scale import size
 from kube_gaplint.model.setting import Absent, Origin, Set, Setting, Unknown
+from kube_gaplint.model.slurm import LONG
 from kube_gaplint.model.training import TrainingProcess
 from kube_gaplint.model.workload import Workload
 from kube_gaplint.rule import Context, rule
@@ -31,11 +32,13 @@ def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
     Saving is on, something restarts the job (an elastic one also whenever its size changes) or its processes
     (torchrun's `--max-restarts`), and the framework neither resumes by itself nor is told to: Megatron-LM with `--save`
     and no `--load`, NeMo with `resume_if_exists` false, Composer without `autoresume`, a Hugging Face example that
-    overwrites its output folder, a visible program that saves while it trains and reads nothing back, or whose own
-    option to resume is left out, also in its Hydra configuration. Scripts that write their weights once, after the
-    training, have nothing to resume from. Frameworks that resume by themselves (torchtitan) are left alone. Of a batch
-    script an array, a chain, a new submission or `--requeue` is a restart; the requeueing after a lost node, on by
-    default in Slurm, is not. Smoke tests of up to 200 steps are left alone.
+    overwrites its output folder, a visible program that saves while it trains and reads nothing back before it does, in
+    its script and in the modules of its repository, or that reads it back only by an option that is left out, also in
+    its Hydra configuration. Scripts that write their weights once, after the training, have nothing to resume from.
+    Frameworks that resume by themselves (torchtitan) are left alone. Of a batch script an array, a chain, a new
+    submission or `--requeue` is a restart; the requeueing after a lost node, on by default in Slurm, is one for jobs of
+    eight hours or more and for those that name no time limit, unless they train on a toy data set. Smoke tests of up to
+    200 steps are left alone.
 
     ## Why it hurts
     The job comes back, looks healthy, and trains from step 0, often writing over what it had: a preempted job of
@@ -144,7 +147,19 @@ def _start(process: TrainingProcess) -> Related | None:
         restarts = launcher.max_restarts
         if isinstance(restarts, Set) and restarts.value > 0 and restarts.origin.written:
             return Related(restarts.origin, f"{launcher.kind} starts all processes again")
-    return None
+    return _requeued(process)
+
+
+def _requeued(process: TrainingProcess) -> Related | None:
+    """Slurm's own requeueing of a long job: a node that is lost throws away hours, and brings the job back."""
+    batch, limit = process.workload.batch, process.workload.deadline_seconds
+    if batch is None or not (isinstance(batch.requeue, Set) and batch.requeue.value):
+        return None
+    long = isinstance(limit, Absent) or (isinstance(limit, Set) and limit.value >= LONG)
+    if not long or trains_on_a_toy(process):
+        return None
+    default = ", by default" if batch.requeue.origin.via == "default" else ""
+    return Related(batch.requeue.origin, f"Slurm starts the job again after a lost node{default}")
 
 
 def _rescaled(workload: Workload) -> Origin | None:

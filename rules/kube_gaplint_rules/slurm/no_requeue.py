@@ -9,12 +9,9 @@ from kube_gaplint.findings import AddLine, Fix, Gap, Related, Severity
 from kube_gaplint.model.pace import is_smoke, trains_on_a_toy
 from kube_gaplint.model.scale import duration, idle_cost, node_count, size
 from kube_gaplint.model.setting import Absent, Origin, Set, Unknown
-from kube_gaplint.model.slurm import Batch, Directive
+from kube_gaplint.model.slurm import LONG, Batch, Directive
 from kube_gaplint.model.training import TrainingProcess
 from kube_gaplint.rule import Context, rule
-
-LONG = 8 * 3600.0
-"""Seconds from which on a night passes before somebody sees a dead job."""
 
 
 @rule(

@@ -1,0 +1,477 @@
+"""Whether a program, as it is started, surely begins anew: nothing reads a checkpoint back before it trains.
+
+All its own texts are looked at: the script and the modules of its repository. Each call that reads a checkpoint is
+followed to what starts it. It does not count where a training goes before it (it reads the best weights for a last
+test), where nothing calls it, and where it needs an option that is off.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+from itertools import chain
+from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
+
+from kube_gaplint import lazy_re
+from kube_gaplint.launch.python_order import FUNCTIONS
+from kube_gaplint.launch.python_values import text_of
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+MOST_TEXT = 400_000
+"""Characters in all that are parsed for one program."""
+MOST_CALLERS = 8
+DEEPEST = 6
+_MOST_PATHS = 24
+
+_READS = lazy_re.compile(
+    r"(?i)\A(?:safe_open|load_file|load_objects)\Z"
+    r"|(?:load|read|restore|resume|recover|continue|warm_?start)\w*"
+    r"(?:ckpt|checkpoint|snapshot|state|model|weight|param|train|latest|last|previous)"
+    r"|(?:ckpt|checkpoint|snapshot|weights?|state)_?(?:load|restore|resume)"
+    r"|\A_?(?:restore|resume|auto_?resume|maybe_?(?:load|resume|restore)\w*)"
+)
+"""Last names of calls that read a checkpoint back, where the program does not define them itself."""
+_NO_READ = lazy_re.compile(
+    r"(?i)load_(?:\w*_)?state_dict|load_dataset|load_train\w*data|(?:save|write|print|log|tokeni)"
+)
+"""Names that look alike: a state that is there already is put into a model, data are loaded."""
+_STATE_DICTS = lazy_re.compile(r"(?i)\A(?:dcp|dist_cp|(?:dist(?:_|\.))?checkpoint\w*)\.load_state_dict\Z")
+_OTHER_FILES = lazy_re.compile(
+    r"(?i)(?:\A|\.)(?:np|numpy|json|yaml|toml\w*|pickle|joblib|dill|orjson|ujson|librosa|torchaudio|sf|soundfile|"
+    r"omegaconf|spacy|plt|h5py|cv2|pd|scipy|sio|nib|ast|imageio|trimesh|pkl|tokenizer|processor|dataset\w*|audio|"
+    r"image|config|cfg|dotenv|nltk)\.load\Z"
+)
+"""`load` of modules that read data or configurations."""
+_OF_ITS_OWN = lazy_re.compile(r"(?i)resume|ckpt|checkpoint|\blast|latest|output|out_dir|save|snapshot|restore")
+"""Words in the argument of `from_pretrained` that speak of what the program wrote itself."""
+_LIBRARIES = lazy_re.compile(
+    r"(?i)(?:\A|[._])(?:torch|th|paddle|dcp|dist_cp|engine|accelerator|fabric|manager|checkpointer|saver|ocp)\.\w+\Z"
+)
+"""Calls of libraries, also where the program has a function of the same name."""
+_HUB = lazy_re.compile(r"\b(?:hf_hub_download|snapshot_download|cached_download|load_state_dict_from_url)\(")
+_GOES_ON_BY = frozenset({"ckpt_path", "resume_from_checkpoint", "resume_from", "resume_path", "load_from"})
+"""Keywords by which a trainer is told what to go on from."""
+_TRAINS = lazy_re.compile(
+    r"\.backward\(|\bopt\w*\.step\(|\b(?:accelerator|scaler|engine|model_engine)\.(?:backward|step)\("
+    r"|\b(?:train|fit|learn)\([^)\s]|[Tt]rainer\w*\.(?:train|fit)\("
+    r"|\b(?:train_model|train_epochs?|train_one_epoch|train_loop|training_loop|run_training|do_train)\("
+)
+"""What a part of a program that trains holds."""
+_BY_HAND = lazy_re.compile(r"\.backward\(|\bopt\w*\.step\(")
+"""A training loop that the program writes itself: nothing behind it resumes unseen."""
+_OTHER_WAYS = lazy_re.compile(
+    r"BackupAndRestore|\bget_checkpoint\(|resume_or_load|AutoResume|auto_resume|CheckpointManager|latest_checkpoint\("
+    r"|torchsnapshot|torchft|MonitoredTrainingSession|set_defaults\(\s*\*\*|\bexec\(|tf\.train\.Checkpoint"
+)
+"""Other means to go on, which are not followed."""
+_WORDS = lazy_re.compile(r"(?i)load|restore|resume|safe_open|from_pretrained|ckpt_path|recover|warm_?start|continue_")
+_OFF = frozenset({"none", "false", '""', "''", "null"})
+_EMPTY = (" is not None", " != None", ' != ""', " != ''", " is True", " == True")
+
+
+def restoring_paths(texts: tuple[str, ...]) -> tuple[frozenset[str], ...] | None:
+    """The ways on which a program reads a checkpoint back before it trains: for each, the names of the options that
+    are surely given on it. None where that is not known. `texts` begin with the script."""
+    if len(texts) > 200 or not any(map(_BY_HAND.search, texts)) or any(map(_OTHER_WAYS.search, texts)):
+        return None
+    return _paths(texts)
+
+
+def is_off(name: str, texts: tuple[str, ...], declared_off: Callable[[str], bool | None]) -> bool:
+    """Whether an option that nobody gives is off: by its declaration, which `declared_off` knows where an option of
+    the command line or a configuration has the name, or by the class that holds the settings; and set nowhere else."""
+    known = declared_off(name)
+    if known is False:
+        return False
+    in_class = re.compile(rf"^[ \t]+{re.escape(name)}[ \t]*:[^=\n#]{{1,80}}=[ \t]*(?P<value>[^#\n]+)", re.MULTILINE)
+    lines = (found[0].rstrip() for text in texts for found in in_class.finditer(text))
+    if known is None and all(line.endswith(",") for line in lines):
+        return False
+    return not any(_set_in(text, name) for text in texts if name in text)
+
+
+@lru_cache(maxsize=512)
+def _set_in(text: str, name: str) -> bool:
+    """Whether a text may give a name anything but its own value handed on, or nothing."""
+    quoted = re.escape(name)
+    given = re.compile(
+        rf"(?<![\w-]){quoted}[ \t]*(?::[ \t]*[\w.\[\]| ,\"']{{1,60}})?=(?!=)[ \t]*(?P<value>[^\n#]*)"
+        rf"|[\"']{quoted}[\"'][ \t]*(?:\][ \t]*=(?!=)|:|,(?=[^)\n]*\)))[ \t]*(?P<entry>[^\n#]*)"
+    )
+    own = re.compile(
+        rf"[\w.()\[\]\"']*(?<!\w){quoted}[\"']?(?!\w)(?:, ?(?:None|False))?[)\]]*(?:[ \t]*(?:or None|if .*))?\Z"
+    )
+    handed_on = re.search(rf"\.{quoted}[ \t]*=[ \t]*{quoted}(?!\w)", text) is not None
+    suspects = []
+    for found in given.finditer(text):
+        line = text[text.rfind("\n", 0, found.start()) + 1 : found.start()]
+        if "#" in line or "add_argument(" in line or "add_argument(" in found[0]:
+            continue
+        if not line.strip() and not handed_on and re.match(rf"{quoted}[ \t]+=", found[0]):
+            continue  # a variable of a function, which is called alike
+        value = _first_part(found["value"] or found["entry"] or "")
+        if value.lower() in _OFF or not value or own.match(value):
+            continue
+        suspects.append(found.start())
+    if not suspects:
+        return False
+    tree = _Tree(text, 0)
+    return not all(name in _guards(tree, at) for at in suspects)
+
+
+def _first_part(text: str) -> str:
+    """The expression that a text begins with: up to a comma, or a bracket that closes one before it."""
+    depth = 0
+    for at, letter in enumerate(text):
+        if letter in "([{":
+            depth += 1
+        elif letter in ")]}":
+            depth -= 1
+        if depth < 0 or (depth == 0 and letter == ","):
+            return text[:at].strip()
+    return text.strip()
+
+
+def _guards(tree: _Tree, at: int) -> frozenset[str]:
+    """What is surely given at a character of a text."""
+    start = len(tree.text[:at].encode("utf-8", "surrogatepass"))
+    node = tree.root.descendant_for_byte_range(start, start)
+    names: frozenset[str] = frozenset()
+    while node is not None and node.parent is not None and node.type not in FUNCTIONS:
+        names |= _given_here(node, node.parent)
+        node = node.parent
+    return names
+
+
+class _Tree:
+    """One text, parsed: its calls, what it imports, and the names that are handed on without being called."""
+
+    def __init__(self, text: str, index: int) -> None:
+        from kube_gaplint.launch.python import grammar
+
+        self.text = text
+        self.is_script = index == 0
+        self.root = grammar().parse(text.encode("utf-8", "surrogatepass")).root_node
+        self.calls: dict[str, list[Node]] = {}
+        self.handed_on: set[str] = set()
+        self.methods_handed_on: set[str] = set()
+        self.imported: set[str] = set()
+        """Names that stand for something of another module; `*` where all names of one do."""
+        pending = [self.root]
+        while pending:
+            node = pending.pop()
+            kind = node.type
+            if kind in {"import_statement", "import_from_statement"}:
+                self._import(node)
+                continue
+            if kind == "identifier":
+                self._note(node)
+            elif kind == "call":
+                self.calls.setdefault(_last(text_of(node.child_by_field_name("function"))), []).append(node)
+            pending.extend(node.named_children)
+
+    def _import(self, node: Node) -> None:
+        if any(child.type == "wildcard_import" for child in node.children):
+            self.imported.add("*")
+        for name in node.children_by_field_name("name"):
+            if name.type == "aliased_import":
+                self.imported.add(text_of(name.child_by_field_name("alias")))
+                if node.type == "import_from_statement":
+                    self.handed_on.add(text_of(name.child_by_field_name("name")))
+            else:
+                self.imported.add(_last(text_of(name)))
+
+    def _note(self, name: Node) -> None:
+        target, parent, kept = name, name.parent, self.handed_on
+        if parent is not None and parent.type == "attribute":
+            if parent.child_by_field_name("attribute") != name:
+                return
+            target, parent, kept = parent, parent.parent, self.methods_handed_on
+        if parent is None:
+            return
+        fields = {"call": "function", "function_definition": "name", "class_definition": "name", "assignment": "left",
+                  "keyword_argument": "name"}  # fmt: skip
+        if parent.type not in fields or parent.child_by_field_name(fields[parent.type]) != target:
+            kept.add(text_of(name))
+
+    def knows(self, name: str) -> bool:
+        """Whether a plain name stands here for the function or class of this name."""
+        return not self.imported.isdisjoint((name, "*")) or f"def {name}(" in self.text or f"class {name}" in self.text
+
+    def callers(self, name: str, owner: str) -> list[Node] | None:
+        """The calls of a function, or of a method of the class `owner`; None where it may be called from anywhere."""
+        found = []
+        for call in self.calls.get(name, ()):
+            function = call.child_by_field_name("function")
+            if function is None or function.type != "attribute":
+                if not owner and self.knows(name):
+                    found.append(call)
+                continue
+            receiver = text_of(function.child_by_field_name("object"))
+            last = _last(receiver)
+            fits = last == owner or not last[:1].isupper() or f"{owner})" in self.text
+            if fits if owner else receiver in self.imported:
+                found.append(call)
+        anywhere = name in self.methods_handed_on if owner else self.knows(name) and name in self.handed_on
+        return None if anywhere else found
+
+
+class _Program(Struct):
+    """The texts of a program, parsed as far as they are asked for."""
+
+    texts: tuple[str, ...]
+    trees: dict[int, _Tree] = field(default_factory=dict)
+    size: int = 0
+
+    def tree(self, index: int) -> _Tree:
+        """Raises _TooMuch where the program is too large to follow."""
+        found = self.trees.get(index)
+        if found is None:
+            self.size += len(self.texts[index])
+            if self.size > MOST_TEXT:
+                raise _TooMuch
+            found = self.trees[index] = _Tree(self.texts[index], index)
+        return found
+
+    def with_word(self, name: str) -> Iterator[_Tree]:
+        for index, text in enumerate(self.texts):
+            if name in text:
+                yield self.tree(index)
+
+    def defines(self, name: str) -> bool:
+        return any(f"def {name}(" in text for text in self.texts)
+
+
+class _TooMuch(Exception):
+    """There is more to follow than is followed."""
+
+
+@lru_cache(maxsize=64)  # many scripts of a repository start the same program
+def _paths(texts: tuple[str, ...]) -> tuple[frozenset[str], ...] | None:
+    program = _Program(texts)
+    found: list[frozenset[str]] = []
+    try:
+        for index, text in enumerate(texts):
+            if _WORDS.search(text) is None:
+                continue
+            tree = program.tree(index)
+            for name, calls in tree.calls.items():
+                for call in calls:
+                    for needs in _needs(call, name, program):
+                        found.extend(needs | names for names in _ways(call, tree, program, 0, frozenset()))
+                        if len(found) > _MOST_PATHS:
+                            return None
+    except _TooMuch:
+        return None
+    return tuple(dict.fromkeys(found))
+
+
+def _needs(call: Node, name: str, program: _Program) -> Iterator[frozenset[str]]:
+    """Once for a call that reads a checkpoint, with the options that it names as what it reads."""
+    function = text_of(call.child_by_field_name("function"))
+    holder = call.child_by_field_name("arguments")
+    arguments = holder.named_children if holder is not None and holder.type == "argument_list" else []
+    for argument in arguments:
+        if argument.type == "keyword_argument" and text_of(argument.child_by_field_name("name")) in _GOES_ON_BY:
+            value = argument.child_by_field_name("value")
+            if value is not None and text_of(value).lower() not in _OFF and not program.defines(name):
+                yield _named(value)
+            return
+    if name == "from_pretrained":
+        if any(_OF_ITS_OWN.search(text_of(one)) for one in arguments[:1]):
+            yield _named(arguments[0])
+        return
+    around = _function_of(call)
+    inside = text_of(around.child_by_field_name("name")) if around is not None else ""
+    if program.defines(name) and inside != name and _LIBRARIES.search(function) is None:
+        return  # what it does is looked at itself
+    if around is not None and _HUB.search(text_of(around)) is not None:
+        return
+    if name == "load":
+        reads = "." in function and _OTHER_FILES.search(function) is None
+    else:
+        read = _READS.search(name) is not None and _NO_READ.search(name) is None
+        reads = read or _STATE_DICTS.search(function) is not None
+    if reads:
+        yield _named(arguments[0]) if arguments else frozenset()
+
+
+def _function_of(node: Node | None) -> Node | None:
+    while node is not None and node.type != "function_definition":
+        node = node.parent
+    return node
+
+
+def _named(value: Node) -> frozenset[str]:
+    """The option that a value is, as `config.load` or `config["load"]`: without it there is nothing to read."""
+    name = _option(value)
+    return frozenset({name} if name else ())
+
+
+def _option(node: Node) -> str:
+    if node.type == "attribute":
+        return text_of(node.child_by_field_name("attribute"))
+    if node.type == "subscript":
+        keys = node.children_by_field_name("subscript")
+        return text_of(keys[0]).strip("\"'") if len(keys) == 1 and keys[0].type == "string" else ""
+    if node.type == "call" and text_of(node.child_by_field_name("function")).endswith(".get"):
+        holder = node.child_by_field_name("arguments")
+        parts = holder.named_children if holder is not None else []
+        given = len(parts) == 1 or (len(parts) == 2 and text_of(parts[1]).lower() in _OFF)
+        return text_of(parts[0]).strip("\"'") if given and parts[0].type == "string" else ""
+    return ""
+
+
+def _ways(
+    node: Node, tree: _Tree, program: _Program, depth: int, seen: frozenset[tuple[str, int]]
+) -> Iterator[frozenset[str]]:
+    """The ways on which a call runs before the program trains: what is surely given on each."""
+    names: frozenset[str] = frozenset()
+    while node.parent is not None and node.type not in FUNCTIONS:
+        parent = node.parent
+        if _is_main_test(parent) and not tree.is_script and _is(node, parent, "consequence"):
+            return
+        if parent.type not in {"if_statement", "conditional_expression"} and _trains_before(node, parent):
+            return
+        names |= _given_here(node, parent)
+        node = parent
+    if node.type == "lambda" or node.parent is None or depth >= DEEPEST:
+        yield names
+        return
+    name, owner = text_of(node.child_by_field_name("name")), _class_of(node)
+    key = (name, node.start_byte)
+    if key in seen:
+        return
+    unseen = name.startswith("__") and name != "__init__"
+    if name == "__init__":
+        name, owner = owner, ""
+    callers: list[tuple[Node, _Tree]] = []
+    for one in program.with_word(name) if name and not unseen else ():
+        found = one.callers(name, owner)
+        if found is None:
+            unseen = True
+            break
+        callers.extend((call, one) for call in found)
+    if unseen or not name or len(callers) > MOST_CALLERS:
+        yield names
+        return
+    if not callers:
+        if name == "main" or _may_be_called_unseen(node):
+            yield names
+        return
+    for call, one in callers:
+        for more in _ways(call, one, program, depth + 1, seen | {key}):
+            yield names | more
+
+
+def _may_be_called_unseen(function: Node) -> bool:
+    """A decorated function, or the method of a class that is built on another."""
+    above = function.parent
+    while above is not None and above.type == "block":
+        above = above.parent
+    if above is None or above.type == "decorated_definition":
+        return True
+    return above.type == "class_definition" and above.child_by_field_name("superclasses") is not None
+
+
+def _class_of(function: Node) -> str:
+    above = function.parent
+    while above is not None and above.type in {"block", "decorated_definition"}:
+        above = above.parent
+    in_class = above is not None and above.type == "class_definition"
+    return text_of(above.child_by_field_name("name")) if in_class and above is not None else ""
+
+
+def _is_main_test(node: Node) -> bool:
+    return node.type == "if_statement" and "__main__" in text_of(node.child_by_field_name("condition"))
+
+
+def _trains_before(node: Node, parent: Node) -> bool:
+    """Whether the part of a block that goes before a statement trains."""
+    for sibling in parent.named_children:
+        if sibling.start_byte >= node.start_byte:
+            return False
+        if sibling.type in {"function_definition", "class_definition", "decorated_definition", "comment"}:
+            continue
+        if _TRAINS.search(text_of(sibling)):
+            return True
+    return False
+
+
+def _given_here(node: Node, parent: Node) -> frozenset[str]:
+    """The options that are surely given where a node stands in its parent."""
+    names: frozenset[str] = frozenset()
+    if parent.type == "if_statement":
+        condition = parent.child_by_field_name("condition")
+        if _is(node, parent, "consequence"):
+            names |= _asked(condition)
+        elif node.type == "else_clause":
+            names |= _denied(condition)
+    elif parent.type == "conditional_expression" and parent.named_child_count == 3:
+        parts = parent.named_children
+        if parts[0] == node:
+            names |= _asked(parts[1])
+    elif parent.type in {"block", "module"}:
+        for sibling in parent.named_children:
+            if sibling.start_byte >= node.start_byte:
+                break
+            if sibling.type == "if_statement" and _leaves(sibling.child_by_field_name("consequence")):
+                names |= _denied(sibling.child_by_field_name("condition"))
+    return names
+
+
+def _is(node: Node, parent: Node, name: str) -> bool:
+    return parent.child_by_field_name(name) == node
+
+
+def _leaves(block: Node | None) -> bool:
+    last = block.named_children[-1] if block is not None and block.named_children else None
+    return last is not None and last.type in {"return_statement", "raise_statement"}
+
+
+def _asked(condition: Node | None) -> frozenset[str]:
+    """The options that are surely given where a condition holds."""
+    if condition is None:
+        return frozenset()
+    parts = condition.named_children
+    kind = condition.type
+    if kind == "parenthesized_expression" and parts:
+        return _asked(parts[0])
+    if kind == "boolean_operator":
+        both = text_of(condition.child_by_field_name("operator")) == "and"
+        asked = [_asked(part) for part in parts]
+        return frozenset(chain.from_iterable(asked)) if both else frozenset.intersection(*asked)
+    if kind == "comparison_operator" and len(parts) == 2 and text_of(condition).endswith(_EMPTY):
+        return _asked(parts[0])
+    if kind == "call" and text_of(condition.child_by_field_name("function")).rpartition(".")[2] in _EXISTS:
+        holder = condition.child_by_field_name("arguments")
+        return _named(holder.named_children[0]) if holder is not None and holder.named_children else frozenset()
+    return _named(condition)
+
+
+_EXISTS = frozenset({"exists", "isfile", "isdir", "is_file", "bool", "len", "str"})
+
+
+def _denied(condition: Node | None) -> frozenset[str]:
+    """The options that are surely given where a condition does not hold."""
+    if condition is None:
+        return frozenset()
+    parts = condition.named_children
+    if condition.type == "parenthesized_expression" and parts:
+        return _denied(parts[0])
+    if condition.type == "not_operator" and parts:
+        return _asked(parts[0])
+    if condition.type == "boolean_operator" and text_of(condition.child_by_field_name("operator")) == "or":
+        return frozenset(chain.from_iterable(_denied(part) for part in parts))
+    if condition.type == "comparison_operator" and text_of(condition).endswith((" is None", " == None", ' == ""')):
+        return _asked(parts[0])
+    return frozenset()
+
+
+def _last(function: str) -> str:
+    return function.rpartition(".")[2]

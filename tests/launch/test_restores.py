@@ -1,0 +1,135 @@
+"""Whether a program surely begins anew: what reads a checkpoint back before it trains, and which options that needs."""
+
+from __future__ import annotations
+
+from kube_gaplint.launch.restores import is_off, restoring_paths
+
+TRAIN = "for step in range(9):\n    loss.backward()\n    optimizer.step()\n"
+
+
+def paths(*texts: str) -> list[set[str]] | None:
+    found = restoring_paths(texts)
+    return None if found is None else sorted(map(set, found), key=sorted)
+
+
+def test_nothing_reads() -> None:
+    assert paths(TRAIN + "torch.save(model.state_dict(), 'a.pt')\n") == []
+
+
+def test_a_read_before_training_counts() -> None:
+    assert paths("state = torch.load('a.pt')\n" + TRAIN) == [set()]
+
+
+def test_a_function_of_the_program_called_like_that_of_a_library() -> None:
+    for call in ("torch.load('a.pt')", "engine.load('a')"):
+        assert paths(f"def load():\n    return {call}\nload()\n{TRAIN}") == [set()], call
+        assert paths(f"def load():\n    return {call}\n{TRAIN}load()\n") == [], call
+
+
+def test_a_read_behind_the_training_does_not() -> None:
+    assert paths(TRAIN + "model.load_state_dict(torch.load('best.pt'))\n") == []
+
+
+def test_a_read_behind_another_loop_counts() -> None:
+    assert paths("for name in names:\n    print(name)\ntorch.load('a.pt')\n" + TRAIN) == [set()]
+
+
+def test_a_read_in_the_other_branch_of_a_training_counts() -> None:
+    text = "if fresh:\n" + "".join(f"    {line}\n" for line in TRAIN.splitlines()) + "else:\n    torch.load('a.pt')\n"
+    assert paths(text + TRAIN) == [set()]
+
+
+def test_conditions_are_what_it_needs() -> None:
+    for condition in ("args.resume", "args.resume is not None", "args.resume and rank == 0", 'cfg["resume"]',
+                      'cfg.get("resume")', "os.path.isfile(args.resume)"):  # fmt: skip
+        assert paths(f"if {condition}:\n    torch.load(find())\n{TRAIN}") == [{"resume"}], condition
+
+
+def test_conditions_that_say_nothing() -> None:
+    for condition in ("args.resume or found", "not args.resume", "resume", "args.resume == 'yes'"):
+        assert paths(f"if {condition}:\n    torch.load(find())\n{TRAIN}") == [set()], condition
+
+
+def test_leaving_early_without_it() -> None:
+    text = "def restore(args):\n    if not args.resume:\n        return 0\n    return torch.load(find())\n"
+    assert paths(f"{text}restore(args)\n{TRAIN}") == [{"resume"}]
+
+
+def test_the_option_that_is_read_itself_is_needed() -> None:
+    assert paths("torch.load(config.load)\n" + TRAIN) == [{"load"}]
+
+
+def test_functions_of_modules_are_followed_to_their_callers() -> None:
+    module = "def bring_back(path):\n    return torch.load(path)\n"
+    called = f"from disk import bring_back\nif args.again:\n    bring_back(path)\n{TRAIN}"
+    assert paths(called, module) == [{"again"}]
+    assert paths(f"from disk import bring_back\n{TRAIN}bring_back(path)\n", module) == []
+    assert paths(TRAIN, module) == []
+    assert paths(f"from disk import bring_back\nuse(bring_back)\n{TRAIN}", module) == [set()]
+
+
+def test_the_main_part_of_a_module_does_not_run() -> None:
+    assert paths(TRAIN, "if __name__ == '__main__':\n    torch.load('a.pt')\n") == []
+
+
+def test_a_variable_called_alike_is_not_the_function() -> None:
+    module = "def test(path):\n    return torch.load(path)\n"
+    script = f"from score import test\n{TRAIN}test(folder)\n"
+    assert paths(script, module, "train, test = split(rows)\nprint(test)\n") == []
+
+
+def test_methods_of_a_class_built_on_another_may_be_called_unseen() -> None:
+    assert paths(TRAIN, "class Hook(Base):\n    def begin(self):\n        torch.load('a.pt')\n") == [set()]
+    assert paths(TRAIN, "class Hook:\n    def begin(self):\n        torch.load('a.pt')\n") == []
+
+
+def test_pretrained_weights_and_data_are_no_checkpoints() -> None:
+    for line in ("model = AutoModel.from_pretrained(args.model_name)", "rows = np.load('rows.npy')",
+                 "table = json.load(file)", "copy.load_state_dict(model.state_dict())"):  # fmt: skip
+        assert paths(f"{line}\n{TRAIN}") == [], line
+    assert paths(f"model = AutoModel.from_pretrained(args.checkpoint_folder)\n{TRAIN}") == [{"checkpoint_folder"}]
+
+
+def test_weights_from_a_hub_are_no_checkpoints() -> None:
+    text = "def base():\n    path = hf_hub_download('a/b', 'm.safetensors')\n    return load_file(path)\n"
+    assert paths(f"{text}base()\n{TRAIN}") == []
+
+
+def test_trainers_that_are_told_what_to_go_on_from() -> None:
+    assert paths(f"{TRAIN}\nrunner.go(ckpt_path=args.last)\n", "") == []
+    assert paths(f"runner.go(ckpt_path=args.last)\n{TRAIN}") == [{"last"}]
+
+
+def test_programs_without_a_loop_of_their_own_are_not_known() -> None:
+    assert paths("Runner(config).train()\n") is None
+    assert paths(f"manager = CheckpointManager(folder)\n{TRAIN}") is None
+
+
+def option(off: bool | None) -> dict[str, bool | None]:
+    return {"resume": off}
+
+
+def test_options_that_are_off() -> None:
+    assert is_off("resume", (TRAIN,), option(True).get)
+    assert not is_off("resume", (TRAIN,), option(False).get)
+    assert not is_off("resume", (TRAIN,), option(None).get)
+
+
+def test_fields_of_settings_are_off_where_they_say_so() -> None:
+    settings = "class Settings:\n    resume: bool = False\n"
+    assert is_off("resume", (settings,), option(None).get)
+    assert not is_off("resume", (settings.replace("False", "True"),), option(None).get)
+
+
+def test_what_sets_an_option_elsewhere() -> None:
+    for line in ("args.resume = newest(folder)", 'config["resume"] = found', "Settings(resume=newest(folder))",
+                 'config = {"resume": found}'):  # fmt: skip
+        assert not is_off("resume", (line + "\n",), option(True).get), line
+
+
+def test_what_hands_its_value_on_or_sets_it_only_where_it_is_given() -> None:
+    for line in ("config.resume = args.resume", "Settings(resume=args.resume, steps=9)", "self.resume = None",
+                 'config.resume = cfg.get("resume", None)', "if args.resume:\n    config.resume = True",
+                 "resume = newest(folder)", "print(args.resume == wanted)"):  # fmt: skip
+        assert is_off("resume", (line + "\n",), option(True).get), line
+    assert not is_off("resume", ("resume = newest(folder)\nargs.resume = resume\n",), option(True).get)
