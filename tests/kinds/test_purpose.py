@@ -178,8 +178,9 @@ kind: ConfigMap
 metadata: {{name: scripts}}
 data: {{main.py: "{}"}}
 """
-    assert workload(text.format("print(model(x))")).classified.purpose == "unknown"
-    assert workload(text.format("loss.backward()")).classified.purpose == "training"
+    assert workload(text.format("print(model(x))")).classified.purpose == "processing"
+    assert workload(text.format("import torch\\nprint(model(x))")).classified.purpose == "unknown"
+    assert workload(text.format("import torch\\nloss.backward()")).classified.purpose == "training"
     scoring = "import torch\\nfrom transformers import AutoModel\\nwith torch.no_grad(): m(x)"
     assert workload(text.format(scoring)).classified.purpose == "inference"
     assert workload(text.format(scoring + "\\nfrom engine import run_epoch")).classified.purpose == "unknown"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kube_gaplint.model.environment import Environment, laid_over
+from kube_gaplint.model.environment import Environment, differing, laid_over
 from kube_gaplint.model.setting import Absent, Origin, Set, Setting, Unknown
 from kube_gaplint.text.source import Place, Source, Span
 
@@ -60,3 +60,25 @@ def test_few_variables_are_copied_and_many_are_not() -> None:
     many: object = laid_over(variables(64), variables(1))
     assert isinstance(few, dict)
     assert not isinstance(many, dict)
+
+
+def test_variables_laid_over_many_are_those_of_both() -> None:
+    """The same as a copy would be, name by name."""
+    changes = {**variables(2, "2"), "B": Set("3", HERE)}
+    both, copied = laid_over(variables(100), changes), {**variables(100), **changes}
+    assert not isinstance(both, dict)
+    assert len(both) == len(copied)
+    assert dict(both) == copied
+    assert [name in both for name in ("A0", "A99", "B", "C")] == [True, True, True, False]
+
+
+def test_the_variables_that_may_differ_from_those_of_the_command_before() -> None:
+    """All that either of two commands changed: one keeps its own value, the other has that from below again."""
+    below = variables(100)
+    first = laid_over(below, {"A1": Set("2", HERE), "B": Set("3", HERE)})
+    second = laid_over(below, {"A2": Set("2", HERE)})
+    assert set(differing(first, second)) == {"A1", "A2"}
+    assert set(differing(second, first)) == {"A1", "A2", "B"}
+    assert set(differing(below, second)) == {"A2"}
+    assert set(differing(second, second)) == set()
+    assert set(differing(second, below)) == set(below), "of a plain copy nothing is known"

@@ -12,6 +12,7 @@ from kube_gaplint.model.profile import Profile
 from kube_gaplint.model.resources import (
     asked,
     busy_cores,
+    cpus_of_a_node,
     data_workers,
     limit,
     processes_in,
@@ -265,3 +266,55 @@ def test_a_pod_whose_program_is_in_its_image_is_kept(tmp_path: Path) -> None:
         """,
     )
     assert [one.container.name for one in asked(workload, Profile())] == ["pytorch"]
+
+
+@pytest.mark.parametrize(
+    ("term", "alone"),
+    [
+        ("{key: node.kubernetes.io/instance-type, operator: In, values: [g6e.12xlarge]}", True),
+        ("{key: node.kubernetes.io/instance-type, operator: In, values: [g6e.12xlarge, g6e.48xlarge]}", False),
+        ("{key: node.kubernetes.io/instance-type, operator: NotIn, values: [g6e.12xlarge]}", False),
+        ("{key: node.kubernetes.io/instance-type, operator: In, values: [g6e.48xlarge]}", False),
+    ],
+)
+@pytest.mark.parametrize("required", [True, False])
+def test_a_machine_type_that_node_affinity_asks_for(term: str, alone: bool, required: bool, tmp_path: Path) -> None:
+    """It counts where it is the only one, and asked for, not preferred. A g6e.12xlarge has four GPUs."""
+    terms = (
+        f"requiredDuringSchedulingIgnoredDuringExecution: {{nodeSelectorTerms: [{{matchExpressions: [{term}]}}]}}"
+        if required
+        else "preferredDuringSchedulingIgnoredDuringExecution: "
+        f"[{{weight: 1, preference: {{matchExpressions: [{term}]}}}}]"
+    )
+    workload, _ = trainer(tmp_path, "{limits: {nvidia.com/gpu: 4}}", pod=f"affinity: {{nodeAffinity: {{{terms}}}}}")
+    assert takes_whole_node(workload.roles[0].pod, Profile()) is (alone and required)
+
+
+@pytest.mark.parametrize(
+    ("directives", "command", "cpus"),
+    [
+        ("--cpus-per-task=16", "srun python train.py", 16),
+        ("--cpus-per-task=16 --ntasks-per-node=4", "srun python train.py", 64),
+        ("--cpus-per-task=16 --ntasks=8", "srun python train.py", 64),  # on two nodes
+        ("--cpus-per-task=16 --ntasks=7", "srun python train.py", None),
+        ("--cpus-per-task=16 --ntasks-per-gpu=1", "srun python train.py", None),
+        ("--cpus-per-task=16 --ntasks-per-gpu=1 --ntasks=1", "srun python train.py", 16),
+        ("--cpus-per-task=16 --gpus-per-task=1 --ntasks=2", "srun python train.py", None),
+        ("--cpus-per-gpu=6", "srun python train.py", 24),  # four GPUs a node
+        ("--cpus-per-gpu=6 --cpus-per-task=16", "srun python train.py", None),
+        ("--cpus-per-task=999999", "srun python train.py", 999_999),
+        ("--cpus-per-task=1000000", "srun python train.py", None),  # a slip of the pen
+        ("--cpus-per-task=1", "srun python train.py", 1),
+        ("--cpus-per-task=0", "srun python train.py", None),
+        ("--cpus-per-task=$N", "srun python train.py", None),
+        ("--cpus-per-task=16 --exclusive", "srun python train.py", None),
+        ("--cpus-per-task=16", "srun -c 8 python train.py", None),  # the step has CPUs of its own
+        ("--cpus-per-task=16", "srun $OPTIONS python train.py", None),
+        ("", "srun python train.py", None),
+    ],
+)
+def test_cpus_of_a_node_under_slurm(directives: str, command: str, cpus: int | None, tmp_path: Path) -> None:
+    head = "".join(f"#SBATCH {one}\n" for one in ("--nodes=2", "--gpus-per-node=4", *directives.split()))
+    (workload,) = workloads(tmp_path, train_sbatch=f"#!/bin/bash\n{head}{command}\n")
+    found = cpus_of_a_node(workload)
+    assert (None if found is None else found.value) == cpus
