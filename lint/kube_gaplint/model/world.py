@@ -14,6 +14,7 @@ from kube_gaplint.facts.accelerators import GENERATORS, SEVERAL_A_PROCESS
 from kube_gaplint.model.rendezvous import is_foreign
 from kube_gaplint.model.scale import counted
 from kube_gaplint.model.setting import Absent, Origin, Set, Setting, Unknown
+from kube_gaplint.model.slurm_ranks import ranks_never_started
 from kube_gaplint.model.training import Launcher, TrainingProcess
 from kube_gaplint.model.units import as_integer
 from kube_gaplint.model.workload import Container, Workload
@@ -65,6 +66,8 @@ class Mismatch(Struct, frozen=True):
     fits: int = 0
     along: tuple[tuple[Origin, int, int], ...] = ()
     """Numbers that follow from it: where they stand, what they are and what they would have to be."""
+    remedy: str = ""
+    """What to do, where it is not to change one of the two numbers."""
     slots: int = 0
     """The slotsPerWorker with which all devices are used and the number at `origin` is right; 0 where none is known."""
 
@@ -78,6 +81,7 @@ def mismatches(process: TrainingProcess) -> list[Mismatch]:
         return []
     found = [
         *_slots(process),
+        *_ranks_of_slurm(process),
         *_agents(process),
         *_processes(process),
         *_nodes(process),
@@ -172,6 +176,22 @@ def _as_many_again(step: Launcher, agent: Launcher, batch: Batch) -> Iterator[Mi
         Origin(given.place),
         Origin(told.word.place),
         f"{shown} processes for each {agent.kind}",
+    )
+
+
+def _ranks_of_slurm(process: TrainingProcess) -> Iterator[Mismatch]:
+    """The program asks Slurm how many ranks there are, and no srun starts them."""
+    tasks = ranks_never_started(process)
+    if tasks is None:
+        return
+    yield Mismatch(
+        f"ranks:{tasks.value}",
+        f"the program takes its rank and the number of ranks, {tasks.value}, from Slurm, and no srun starts its tasks",
+        f"it has rank 0 and waits in vain for {counted(tasks.value - 1, 'more rank', 'more ranks')}",
+        process.origin,
+        tasks.origin,
+        f"{tasks.value} tasks, as SLURM_NTASKS and SLURM_NPROCS say",
+        remedy=f"start it with srun, a process for each of the {tasks.value} tasks",
     )
 
 

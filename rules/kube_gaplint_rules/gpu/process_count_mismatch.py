@@ -24,11 +24,13 @@ def check(process: TrainingProcess, _context: Context) -> Iterator[Gap]:
     `--nnodes` that is no number of pods which could form the group; `-np` that is not workers × slots; a `WORLD_SIZE`
     of a program without launcher that is neither the pods nor all accelerators; tensor × pipeline × context parallel
     sizes that do not divide the processes (with a data-parallel size: that do not make them up); torchrun that srun
-    starts several times on a node, though it is told to be the node's only one. Elastic ranges, `auto` and everything
-    that is not known are left alone, and so is a job whose roles differ where any sum of them fits. So is an object
-    that is one of several of a group: its only pod is told its rank, or `MASTER_ADDR` names none of its pods. Fewer
-    processes than GPUs are left alone where the script takes some off (`$((GPUS - 1))`), and where the program's text
-    shows what the others are for: a generator (vLLM), or a model that each process spreads over several.
+    starts several times on a node, though it is told to be the node's only one; a program in a batch script that takes
+    its rank and the number of ranks from `SLURM_PROCID` and `SLURM_NTASKS`, and that no srun starts. Elastic ranges,
+    `auto` and everything that is not known are left alone, and so is a job whose roles differ where any sum of them
+    fits. So is an object that is one of several of a group: its only pod is told its rank, or `MASTER_ADDR` names none
+    of its pods. Fewer processes than GPUs are left alone where the script takes some off (`$((GPUS - 1))`), and where
+    the program's text shows what the others are for: a generator (vLLM), or a model that each process spreads over
+    several.
 
     ## Why it hurts
     With a node too many the rendezvous waits and gives up after ten minutes, at every restart again. With one too
@@ -111,6 +113,8 @@ def _fix(process: TrainingProcess, found: Mismatch) -> Fix:
         key = ("spec", "slotsPerWorker")
         change = ReplaceValue(found.other, str(found.slots)) if written else SetKey(spec, key, found.slots)
         return Fix(f"set slotsPerWorker: {found.slots}", (change,))
+    if found.remedy:
+        return Fix(found.remedy)
     title = "bring the two numbers together; where the launcher allows it, let it count by itself"
     numbers = ((found.origin, found.told, found.fits), *found.along) if found.fits else ()
     changes = [rescaled(*number) for number in numbers]
