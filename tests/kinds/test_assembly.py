@@ -6,6 +6,7 @@ import pytest
 from job_samples import ABSENT, UNKNOWN, plain, workload
 
 from kube_gaplint.kinds.assembly import collective_nodes, over, product, text_setting, total, whole_budget
+from kube_gaplint.model.profile import Profile
 from kube_gaplint.model.setting import Absent, Origin, Set, Setting, Unknown, Via
 from kube_gaplint.model.workload import UNBOUNDED, RestartLayer
 from kube_gaplint.text.source import Place, Source, Span
@@ -132,6 +133,26 @@ def test_a_master_without_accelerators_adds_none(master: str, total: int) -> Non
     assert (plain(found.nodes), plain(found.accelerators)) == (3, total)
 
 
+def test_where_no_role_has_accelerators_all_may_train() -> None:
+    found = workload(PYTORCH.replace("nvidia.com/gpu: 8", "memory: 1Gi").format(master="memory: 1Gi"))
+    assert [(one.name, one.trains) for one in found.roles] == [("Master", True), ("Worker", True)]
+    assert plain(found.nodes) == 3
+
+
+@pytest.mark.parametrize(
+    ("gpus", "declared", "each"),
+    [
+        ("nvidia.com/gpu: $N", 4, 4),
+        ("nvidia.com/gpu: $N", None, UNKNOWN),
+        ("nvidia.com/gpu: 8", 4, 8),
+        ("memory: 1Gi", 4, ABSENT),
+    ],
+)
+def test_the_profile_tells_only_a_number_that_is_not_known(gpus: str, declared: int | None, each: int | str) -> None:
+    found = workload(jobs(gpus=gpus, others=gpus), Profile(gpus_per_node=declared))
+    assert plain(found.accelerators_per_node) == each
+
+
 def test_nodes_are_the_pods_of_roles_that_train() -> None:
     found = workload(jobs(2, 3))
     assert plain(collective_nodes(found.roles, HERE)) == 5
@@ -200,6 +221,7 @@ def test_budgets_multiply(layers: list[RestartLayer], budget: int | str, offset:
         ([layer(0, 2, on="eviction")], 0, 0, 5),
         ([layer(3, 2)], UNKNOWN, UNKNOWN, 5),
         ([layer(UNBOUNDED, 2)], UNKNOWN, UNBOUNDED, 2),
+        ([layer(2**30, 2)], UNKNOWN, UNKNOWN, 5),
         ([layer(UNKNOWN, 2)], UNKNOWN, UNKNOWN, 5),
         ([], UNBOUNDED, UNBOUNDED, 5),
     ],

@@ -302,8 +302,8 @@ def test_a_budget_is_proposed_for_one_node_where_their_number_is_not_known() -> 
     [
         (1, 5.0, "at 5 failures per 1,000 node-days 1 node with 8 GPUs sees one about every 200 days"),
         (2, 5.0, "at 5 failures per 1,000 node-days 2 nodes with 16 GPUs see one about every 100 days"),
-        (1, 1.0, "at 1 failures per 1,000 node-days 1 node with 8 GPUs sees one about every 1000 days"),
-        (1, 0.999, ""),
+        (1, 1.0, "at 1 failure per 1,000 node-days 1 node with 8 GPUs sees one about every 1000 days"),
+        (1, 0.9995, ""),
         (0, 5.0, ""),
         (8, 0.5, "at 0.5 failures per 1,000 node-days 8 nodes with 64 GPUs see one about every 250 days"),
     ],

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from model_samples import process
+from model_samples import process, workloads
 
 from kube_gaplint.facts.datasets import most_samples, toy_in
 from kube_gaplint.model.pace import Pace, trains_on_a_toy
@@ -67,6 +67,7 @@ def test_epochs_over_a_cut_training_set_are_steps() -> None:
     pace = Pace(Quantity(3, "epochs"), samples_per_step=8, step_seconds=None, cut_to=4_000)
     assert pace.total_steps == 1_500
     assert Pace(Quantity(3, "steps"), 8, None, cut_to=4_000).total_steps == 3
+    assert Pace(Quantity(3, "epochs"), samples_per_step=1, step_seconds=None, cut_to=1).total_steps == 3
 
 
 @pytest.mark.parametrize("cut_to", [0, -1])
@@ -205,3 +206,32 @@ def test_the_only_data_of_a_text(text: str, toy: str) -> None:
     """What it may take besides makes it unknown, in whichever of its modules that stands."""
     assert toy_in([text]) == toy
     assert toy_in(text.splitlines()) == toy
+
+
+FIXED = """\
+import torch
+from megatron.bridge.recipes import pretrain
+
+config = pretrain()
+config.train.train_iters = 100
+"""
+
+
+@pytest.mark.parametrize(("options", "usual"), [("", 100), (" train.train_iters=5000", None)])
+def test_the_length_in_a_programs_own_text(options: str, usual: int | None, tmp_path: Path) -> None:
+    """An option that gives another length wins."""
+    script = f"#!/bin/bash\n#SBATCH --gres=gpu:8\ntorchrun --nproc-per-node=8 train.py{options}\n"
+    (workload,) = workloads(tmp_path, train_sbatch=script, train_py=FIXED)
+    (found,) = workload.processes
+    pace = Pace.of(found, Profile())
+    assert pace.usual == (None if usual is None else Quantity(usual, "steps"))
+    assert pace.smoke is (usual is not None)
+
+
+@pytest.mark.parametrize(("batches", "steps"), [("100", 100), ("0.1", None), ("1.0", None)])
+def test_batches_that_cut_an_epoch_short(batches: str, steps: int | None, tmp_path: Path) -> None:
+    """Lightning takes a whole number for batches, and one with a point for a share of the epoch."""
+    command = (
+        f"[python, train.py, --trainer.max_epochs=1, --trainer.devices=8, --trainer.limit_train_batches={batches}]"
+    )
+    assert Pace.of(process(tmp_path, command=command), Profile()).epoch_steps == steps

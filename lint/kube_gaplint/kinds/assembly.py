@@ -32,7 +32,6 @@ def assemble(
     gang: Setting[bool] | None = None,
     elastic: Setting[bool] | None = None,
     deadline: Setting[float] | None = None,
-    budget: Setting[int] | None = None,
     effective: Mapping[str, Setting[str]] | None = None,
     exposed: Mapping[str, object] | None = None,
     annotations: Mapping[str, Setting[str]] | None = None,
@@ -61,9 +60,7 @@ def assemble(
         restarts=layers,
         nodes=nodes,
         accelerators_per_node=accelerators_per_node(roles, context, origin),
-        restart_budget=whole_budget(layers, origin)
-        if budget is None
-        else over(layers[: len(layers) - len(restarts)], budget),
+        restart_budget=whole_budget(layers, origin),
         gang_scheduled=gang_of(context, roles, labels, annotations) if gang is None else gang,
         elastic=Set(False, Origin(context.object.place, "derived")) if elastic is None else elastic,
         deadline_seconds=deadline,

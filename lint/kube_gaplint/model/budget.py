@@ -136,4 +136,5 @@ def time_between_failures(workload: Workload, profile: Profile) -> str:
     if seconds > 1000 * DAY:
         return ""
     verb = "sees" if nodes == 1 else "see"
-    return f"at {rate:g} failures per 1,000 node-days {size(workload)} {verb} one about every {duration(seconds)}"
+    often = f"{rate:g} failure{'' if rate == 1 else 's'}"
+    return f"at {often} per 1,000 node-days {size(workload)} {verb} one about every {duration(seconds)}"
