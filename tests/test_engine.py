@@ -25,11 +25,12 @@ def found(
     detail: str = "d",
     container: str = "",
     owner: int = 0,
+    name: str = "train",
     severity: Severity | None = None,
     fix: Fix | None = None,
 ) -> Found:
     place = Place(source, Span(start, start + 1))
-    subject = Subject("Job", "batch/v1", "ns", "train", container)
+    subject = Subject("Job", "batch/v1", "ns", name, container)
     finding = finding_of(RULE, Gap(Origin(place), "message", detail=detail, severity=severity, fix=fix), subject, place)
     return Found(finding, Place(source, Span(owner, owner + 1)), detail)
 
@@ -70,6 +71,20 @@ def test_the_same_place_is_said_once_and_as_loud_as_its_loudest() -> None:
         found(source, 10, owner=50, severity=Severity.ERROR),
     ])  # fmt: skip
     assert [item.finding.severity for item in merged] == [Severity.ERROR]
+
+
+def test_the_same_place_names_all_the_objects_that_share_it() -> None:
+    source = Source("base.yaml", "x" * 100)
+    merged = _merged([
+        found(source, 10, name="a", container="init", severity=Severity.INFO),
+        found(source, 10, name="b", severity=Severity.ERROR),
+        found(source, 10, name="c"),
+        found(source, 10, name="b"),
+        found(source, 20, detail="other", name="d"),
+    ])  # fmt: skip
+    assert [(item.finding.subject.name, [one.name for one in item.finding.also]) for item in merged] == [
+        ("b", ["a", "c"]), ("d", []),
+    ]  # fmt: skip
 
 
 def test_fingerprints_ignore_place_and_path_and_count_duplicates() -> None:

@@ -305,21 +305,33 @@ def _merged(found: Iterable[Found]) -> list[Found]:
     """One finding for one gap.
 
     The same gap in several like roles or containers of one object becomes one finding, with the others as related
-    places. The same place reached twice (two overlays of one base) is said once.
+    places. The same place reached twice (two overlays of one base) is said once, with the objects that share it.
     """
     by_place: dict[tuple[object, ...], Found] = {}
+    owners: dict[tuple[object, ...], dict[tuple[str, ...], Subject]] = {}
     for item in found:
-        place, silent = item.finding.place, item.finding.suppressed is not None
+        place, silent, subject = item.finding.place, item.finding.suppressed is not None, item.finding.subject
         key = (item.finding.code, place.source.path, place.span, item.detail, silent)
         kept = by_place.get(key)
         if kept is None or item.finding.severity > kept.finding.severity:
             by_place[key] = item
+        owners.setdefault(key, {}).setdefault((subject.kind, subject.namespace, subject.name), subject)
+    for at, subjects in owners.items():
+        if len(subjects) > 1:
+            by_place[at] = _shared(by_place[at], subjects)
     by_object: dict[tuple[object, ...], list[Found]] = defaultdict(list)
     for item in by_place.values():
         owner = item.object_place
         silent = item.finding.suppressed is not None
         by_object[(item.finding.code, owner.source.path, owner.span.start, item.detail, silent)].append(item)
     return [_one_of(group) for group in by_object.values()]
+
+
+def _shared(item: Found, subjects: Mapping[tuple[str, ...], Subject]) -> Found:
+    """A finding with the other objects that have the gap at this very place."""
+    own = item.finding.subject
+    also = (subject for key, subject in subjects.items() if key != (own.kind, own.namespace, own.name))
+    return replace(item, finding=replace(item.finding, also=tuple(also)))
 
 
 def _one_of(group: list[Found]) -> Found:

@@ -240,6 +240,8 @@ class Finding(Struct, frozen=True):
     suppressed: Suppressed | None = None
     owner: Place | None = None
     """Where the object stands that the finding belongs to: its own place may be in a file that the object refers to."""
+    also: tuple[Subject, ...] = ()
+    """Other objects with the same gap at the same place: what they share is a base, a runtime, a script."""
 
     @property
     def place(self) -> Place:

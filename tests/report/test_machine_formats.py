@@ -36,8 +36,8 @@ def test_json_content() -> None:
     assert [*data] == ["version", "tool", "findings", "errors", "summary"]
     first, second, third = data["findings"]
     assert [*first] == [
-        "code", "name", "severity", "message", "consequence", "object", "location", "related", "evidence", "fixable",
-        "fix", "fingerprint", "suppressed",
+        "code", "name", "severity", "message", "consequence", "object", "alsoFor", "location", "related", "evidence",
+        "fixable", "fix", "fingerprint", "suppressed",
     ]  # fmt: skip
     assert first["location"] == {"file": "train/llama.yaml", "line": 19, "column": 26, "endLine": 19, "endColumn": 29}
     assert first["object"] == {
@@ -47,6 +47,7 @@ def test_json_content() -> None:
         "name": "llama-70b",
         "container": "pytorch",
     }
+    assert first["alsoFor"] == []
     assert first["fixable"] == "safe"
     assert second["suppressed"]["reason"] == "restarted by hand"
     assert [(item["note"], item["location"]["file"]) for item in third["related"]] == [

@@ -75,8 +75,14 @@ def workload_fingerprint(one: Quiet) -> str:
 def quiet_workloads(
     repository: Repository, workloads: Sequence[Workload], findings: Sequence[Finding], purpose: str = "training"
 ) -> list[Quiet]:
-    """The workloads of a class that no error or warning is about."""
-    about, _ = attribute(workloads, [finding for finding in findings if finding.severity in JUDGED_SEVERITIES])
+    """The workloads of a class that no error or warning is about, nor about what they share with another one."""
+    spoken = [
+        msgspec.structs.replace(finding, object=subject)
+        for finding in findings
+        if finding.severity in JUDGED_SEVERITIES
+        for subject in (finding.subject, *finding.also_for)
+    ]
+    about, _ = attribute(workloads, spoken)
     return [
         one
         for index, one in enumerate(identified(repository, workloads))

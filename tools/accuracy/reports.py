@@ -57,6 +57,7 @@ class Finding(Struct, frozen=True, rename="camel"):
     fingerprint: str
     consequence: str = ""
     object: Subject | None = None
+    also_for: tuple[Subject, ...] = ()
     related: tuple[Related, ...] = ()
     fixable: str = "no"
     fix: Fix | None = None

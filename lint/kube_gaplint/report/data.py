@@ -6,6 +6,7 @@ from typing import Any
 
 from kube_gaplint import __version__
 from kube_gaplint.findings import Finding, Report, Severity
+from kube_gaplint.model.subject import Subject
 from kube_gaplint.report.escape import encodable
 from kube_gaplint.report.snippet import further_places
 from kube_gaplint.text.source import Place
@@ -41,7 +42,6 @@ def report_data(report: Report) -> dict[str, Any]:
 
 def finding_data(finding: Finding) -> dict[str, Any]:
     """One finding. `findings` of the summary counts those that are not suppressed."""
-    subject = finding.subject
     suppressed = finding.suppressed
     return {
         "code": finding.code,
@@ -49,13 +49,8 @@ def finding_data(finding: Finding) -> dict[str, Any]:
         "severity": str(finding.severity),
         "message": encodable(finding.message),
         "consequence": encodable(finding.consequence),
-        "object": {
-            "kind": encodable(subject.kind),
-            "apiVersion": encodable(subject.api_version),
-            "namespace": encodable(subject.namespace),
-            "name": encodable(subject.name),
-            "container": encodable(subject.container),
-        },
+        "object": _object_data(finding.subject),
+        "alsoFor": [_object_data(subject) for subject in finding.also],
         "location": location_data(finding.place),
         "related": [
             {"location": location_data(place), "note": encodable(note)} for place, note in further_places(finding)
@@ -72,6 +67,16 @@ def finding_data(finding: Finding) -> dict[str, Any]:
             "until": suppressed.until,
             "location": None if suppressed.place is None else location_data(suppressed.place),
         },
+    }
+
+
+def _object_data(subject: Subject) -> dict[str, str]:
+    return {
+        "kind": encodable(subject.kind),
+        "apiVersion": encodable(subject.api_version),
+        "namespace": encodable(subject.namespace),
+        "name": encodable(subject.name),
+        "container": encodable(subject.container),
     }
 
 
