@@ -210,14 +210,16 @@ def test_the_only_data_of_a_text(text: str, toy: str) -> None:
 
 FIXED = """\
 import torch
-from megatron.bridge.recipes import pretrain
+import ours
 
-config = pretrain()
-config.train.train_iters = 100
+torch.distributed.init_process_group("nccl")
+args = ours.arguments()
+args.max_steps = 100
+ours.train(args)
 """
 
 
-@pytest.mark.parametrize(("options", "usual"), [("", 100), (" train.train_iters=5000", None)])
+@pytest.mark.parametrize(("options", "usual"), [("", 100), (" --max-steps 5000", None)])
 def test_the_length_in_a_programs_own_text(options: str, usual: int | None, tmp_path: Path) -> None:
     """An option that gives another length wins."""
     script = f"#!/bin/bash\n#SBATCH --gres=gpu:8\ntorchrun --nproc-per-node=8 train.py{options}\n"
