@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import signal
 import string
+import time
 from pathlib import Path
 
 import pytest
@@ -392,6 +394,58 @@ def test_the_quick_tests_change_no_verdict(patterns: list[str], parts: list[str]
     )
     if parents_are_taken:  # the walk never asks for what lies in an ignored folder
         assert bool(rule.verdict(path, parts[-1], is_folder=is_folder)) == bool(expected)
+
+
+def test_a_walk_that_is_shared_finds_the_same(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Files, links, errors, charts and ignored files, in folders that processes take as they come."""
+    files = {".gitignore": "*.log\nbuild/\n"}
+    for number in range(12):
+        files |= {
+            f"f{number:02}/job.yaml": JOB,
+            f"f{number:02}/inner/deep/service.yaml": SERVICE,
+            f"f{number:02}/build/job.yaml": JOB,
+            f"f{number:02}/a.log": "",
+            f"f{number:02}/.gitignore": "b.yaml\n" if number % 2 else "c.yaml\n",
+            f"f{number:02}/b.yaml": JOB,
+            f"f{number:02}/c.yaml": PYTORCH,
+            f"f{number:02}/chart/Chart.yaml": "apiVersion: v2\nname: x\n",
+            f"f{number:02}/chart/templates/job.yaml": PYTORCH + "spec: {{ .Values.spec }}\n",
+        }
+    write(root, files)
+    for number in range(12):
+        (root / f"f{number:02}" / "link.yaml").symlink_to(f"../f{(number + 5) % 12:02}/b.yaml")
+    (root / "f03" / "out.yaml").symlink_to("/etc/hostname")
+
+    def told(found: Discovery) -> tuple[object, ...]:
+        return (
+            [(one.file, one.interest, one.data) for one in found.candidates],
+            found.skipped, found.errors, found.charts, found.files, found.passed_over, found.roots,
+        )  # fmt: skip
+
+    alone = told(discover(["f04/job.yaml", "."]))
+    monkeypatch.setattr(module, "_LEAST", 20)
+    used: list[int] = []
+    for jobs in (2, 4):
+        shared = discover(["f04/job.yaml", "."], jobs=jobs, meanwhile=lambda: used.append(1))
+        assert told(shared) == alone
+    assert used == [1, 1]
+
+
+def test_folders_of_a_process_that_was_ended_are_walked_all_the_same(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(root, {f"f{number:02}/{name}.yaml": JOB for number in range(12) for name in "abc"})
+    monkeypatch.setattr(module, "_LEAST", 5)
+    here, piece = os.getpid(), module._Walk._piece
+
+    def dies_elsewhere(walk: module._Walk, folder: module._Folder) -> module._Piece:
+        if os.getpid() != here:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return piece(walk, folder)
+
+    monkeypatch.setattr(module._Walk, "_piece", dies_elsewhere)
+    found = discover(["."], jobs=2, meanwhile=lambda: time.sleep(0.2))  # the other one takes the first folder
+    assert shown(found) == [f"f{number:02}/{name}.yaml" for number in range(12) for name in "abc"]
 
 
 # Templates

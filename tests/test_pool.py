@@ -55,6 +55,45 @@ def test_the_number_of_processes_changes_nothing(family: str, monkeypatch: pytes
     assert report_of(paths, 3) == alone
 
 
+JOB = """\
+apiVersion: batch/v1
+kind: Job
+metadata: {name: train}
+spec:
+  template:
+    spec:
+      restartPolicy: Never
+      containers:
+      - name: train
+        image: nvcr.io/nvidia/pytorch:24.05-py3
+        command: [torchrun, --nproc-per-node=8, train.py]
+        envFrom: [{configMapRef: {name: missing}}]
+        resources: {limits: {nvidia.com/gpu: 8}}
+"""
+
+
+def test_a_reference_that_many_builds_miss_is_told_of_the_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first build that misses it falls to the second process, later ones to the first."""
+    monkeypatch.setattr(share, "LEAST", 1)
+    monkeypatch.setattr(share, "_RUN", 4)
+    for name, job in (("whole", JOB.replace("envFrom", "x")), ("base", JOB)):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "job.yaml").write_text(job)
+        (tmp_path / name / "kustomization.yaml").write_text("resources: [job.yaml]\n")
+    for number in range(12):
+        overlay = tmp_path / f"overlay-{number:02}"
+        overlay.mkdir()
+        base = "whole" if number < 4 else "base"
+        (overlay / "kustomization.yaml").write_text(f"namePrefix: n{number:02}-\nresources: [../{base}]\n")
+    monkeypatch.chdir(tmp_path)
+    alone = report_of((".",), 1)
+    assert "n04-train" in alone[1]
+    assert report_of((".",), 2) == alone
+    assert report_of((".",), 3) == alone
+
+
 def test_processes_are_used(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(share, "LEAST", 1)
     used: list[int] = []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import date
 from functools import partial
 from importlib import import_module
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from kube_gaplint.judging import Found, Part
     from kube_gaplint.kinds import Model
     from kube_gaplint.kinds.generic import UserKind
+    from kube_gaplint.kinds.views import Order
     from kube_gaplint.revision import Before
     from kube_gaplint.text.compose import Problem
     from kube_gaplint.text.nodes import Document
@@ -188,12 +189,11 @@ def _judge(request: Request, codes: frozenset[str]) -> tuple[Report, bool]:
             part.add_counts(summary)
         if wanted is not None:  # what no file concerns is there all the same
             summary.judged = loaded.documents
-        of_views = (pair for part in parts for pair in part.found)
         found = [
             *of_problems([*loaded.problems, *over], codes),
             *of_references(loaded.bundle.unresolved, codes),
-            *(item for part in parts for item in part.beside),
-            *(item for _, items in sorted(of_views, key=lambda pair: pair[0]) for item in items),
+            *_in_order(pair for part in parts for pair in part.beside),
+            *_in_order(pair for part in parts for pair in part.found),
         ]
         if request.severities:
             found = [_with_severity(item, request.severities) for item in found]
@@ -203,6 +203,11 @@ def _judge(request: Request, codes: frozenset[str]) -> tuple[Report, bool]:
         findings = _fingerprinted(_merged(found)) if found else []
         report = Report(findings, [*discovery.errors, *loaded.errors], summary)
     return report, wanted is not None
+
+
+def _in_order(found: Iterable[tuple[Order, list[Found]]]) -> Iterator[Found]:
+    """The findings in the order of their views, whichever process judged those."""
+    return (item for _, items in sorted(found, key=lambda pair: pair[0]) for item in items)
 
 
 def _passed_over(discovery: Discovery) -> Summary:

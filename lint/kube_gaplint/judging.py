@@ -133,12 +133,12 @@ def finding_of(rule: Rule, gap: Gap, subject: Subject, owner: Place) -> Finding:
 class Part(Struct):
     """What one share of a run gave.
 
-    `found`: for each view with findings its order and those. `beside`: findings of limits and references. `tenants`:
-    what node pools are told of the share's workloads.
+    `found`: for each view with findings its order and those. `beside`: findings of limits and references, by the view
+    that they came up with. `tenants`: what node pools are told of the share's workloads.
     """
 
     found: list[tuple[Order, list[Found]]]
-    beside: list[Found]
+    beside: list[tuple[Order, list[Found]]]
     counts: Summary
     tenants: list[Tenant]
 
@@ -149,6 +149,10 @@ class Part(Struct):
             table: dict[str, int] = getattr(summary, name)
             for key, count in getattr(self.counts, name).items():
                 table[key] = table.get(key, 0) + count
+
+
+_BEFORE_ALL: Order = (-1, 0)
+_AFTER_ALL: Order = (9, 0)
 
 
 class Judge:
@@ -172,14 +176,16 @@ class Judge:
         self._first = Part([], [], Summary(), [])
         with heard() as self._over:
             self._views = Views(loaded.bundle, profile, kinds, wanted)
+        self._known = len(self._missed)
+        """How many references were missed before anything was judged."""
 
     def run(self, share: Share = ALL) -> Part:
         """Understand and judge the views of a share. In the first one, those that must know of all workloads of the run
         are left for `finish`."""
-        views, codes = self._views, self._codes
+        views = self._views
         part = Part([], [], Summary(), [])
         late: list[tuple[Order, object]] = []
-        known, before = len(self._missed), len(views.tenants)
+        before = len(views.tenants)
         finished: list[Workload] = []
         number = -1
         with heard() as over:
@@ -196,18 +202,26 @@ class Judge:
                     late.append((order, view))
                 else:
                     self._run_rules(view, order, part)
+                self._note(over, order, part)
             _let_go(finished)
             if not share.first:
                 views.tell(views.first_tenant())
                 self._run_late(late, part)
+            self._note(over, _AFTER_ALL, part)
         if share.first:
-            over += self._over
+            self._note(self._over, _BEFORE_ALL, part)
             self._late, self._first = late, part
         part.tenants.extend(views.tenants[before:])
-        part.beside.extend(of_problems(over, codes))
-        part.beside.extend(of_references(self._missed[known:], codes))
-        del self._missed[known:]
         return part
+
+    def _note(self, over: list[Problem], order: Order, part: Part) -> None:
+        """Move limits and references that came up since the last time to their part."""
+        known = self._known
+        if over or len(self._missed) > known:
+            found = [*of_problems(over, self._codes), *of_references(self._missed[known:], self._codes)]
+            over.clear()
+            del self._missed[known:]
+            part.beside.append((order, found))
 
     def finish(self, tenants: Sequence[Tenant]) -> None:
         """Judge the rest of the first share, with the GPU workloads of all shares."""
