@@ -9,7 +9,6 @@ from model_samples import workloads
 from msgspec.structs import replace
 
 from kube_gaplint.model.retry import (
-    CRASH,
     JobSetRule,
     LifecyclePolicy,
     PodFailureRule,
@@ -71,8 +70,28 @@ def with_rules(found: Workload, *rules: PodFailureRule) -> Workload:
     return replace(found, roles=(replace(role, exposed={**role.exposed, "pod_failure_policy": rules}),))
 
 
-def test_a_crash_of_python_is_exit_code_1() -> None:
-    assert CRASH == 1
+@pytest.mark.parametrize(("code", "retried"), [("1", False), ("2", True)])
+def test_a_crash_of_python_is_exit_code_1(code: str, retried: bool, tmp_path: Path) -> None:
+    """torchrun, and Python after an uncaught error of CUDA or NCCL, end with 1: a rule for it decides of each crash."""
+    (found,) = workloads(
+        tmp_path,
+        job_yaml=f"""\
+        apiVersion: batch/v1
+        kind: Job
+        metadata: {{name: j}}
+        spec:
+          backoffLimit: 6
+          podFailurePolicy:
+            rules: [{{action: FailJob, onExitCodes: {{operator: In, values: [{code}]}}}}]
+          template:
+            spec:
+              restartPolicy: Never
+              containers:
+              - {{name: t, image: "a/b:1", command: [python, train.py], resources: {{limits: {{nvidia.com/gpu: 8}}}}}}
+        """,
+    )
+    assert isinstance(found.restart_budget, Set)
+    assert found.restart_budget.value == (6 if retried else 0)
 
 
 @pytest.mark.parametrize(

@@ -112,6 +112,15 @@ def test_what_gives_a_recent_torch_away(command: str, env: str, recent: bool, tm
     assert "torch" in shown if recent else shown == ""
 
 
+@pytest.mark.parametrize(("least", "recent"), [("2.0", False), ("2.1", True), ("2.4", True)])
+def test_requirements_may_ask_for_a_recent_torch(least: str, recent: bool, tmp_path: Path) -> None:
+    """Error handling is on by itself since 2.1."""
+    script = "#!/bin/bash\n#SBATCH --nodes=2\n#SBATCH --gpus-per-node=8\nsrun python train.py\n"
+    (workload,) = workloads(tmp_path, job_sbatch=script, requirements_txt=f"torch>={least}\n")
+    (found,) = workload.processes
+    assert (shows_recent_torch(found) != "") is recent
+
+
 @pytest.mark.parametrize(
     ("command", "more", "pod", "watched"),
     [

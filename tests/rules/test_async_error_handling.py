@@ -49,6 +49,14 @@ def found(image: str = T113, command: str = BARE, policy: str = "backoffLimit: 3
             f"{NEW}=0 switches asynchronous error handling off, if a pre-release of torch 2.2 knows that name",
         ),
         (
+            "pytorch/pytorch:latest", BARE, {}, Severity.WARNING,
+            f"{OLD} is not set: torch up to 2.0 leaves it off, and the release is not known",
+        ),
+        (
+            UNKNOWN, BARE, {}, Severity.INFO,
+            f"{OLD} is not set: whether and with which release the program uses torch is not known",
+        ),
+        (
             T113, "[/opt/launch, /app/pretrain.py]", {}, Severity.INFO,
             f"{OLD} is not set: what the program or its launcher sets is not visible",
         ),

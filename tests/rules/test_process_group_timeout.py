@@ -157,7 +157,7 @@ def test_of_a_program_that_is_not_visible_nothing_is_said(command: str) -> None:
             WARNING, "PyTorch does not set the process-group timeout",
         ),
         (
-            "import ours\nours.train()\n",
+            "import torch\nimport ours\nours.train(torch.zeros(8))\n",
             INFO, "no process-group timeout is visible in train.py",
         ),
         # A hang ends soon by itself: after up to five minutes.

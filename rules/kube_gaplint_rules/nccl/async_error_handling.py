@@ -139,7 +139,7 @@ def _unset(process: TrainingProcess, name: str) -> Iterator[Gap]:
         severity, why = Severity.INFO, f"{shown} turns it on by default"
     elif process.framework is not None and process.framework.guards:
         severity, why = Severity.INFO, f"{process.framework.title} turns it on by itself"
-    elif process.opaque_because or not process.launched_bare:
+    elif not process.launched_bare:
         severity, why = Severity.INFO, "what the program or its launcher sets is not visible"
     elif not process.surely_several:
         severity, why = Severity.INFO, "whether the program starts several processes by itself is not visible"
@@ -151,7 +151,7 @@ def _unset(process: TrainingProcess, name: str) -> Iterator[Gap]:
         severity, why = Severity.INFO, f"{recent}, and that has it on by default"
     elif process.torch_asked is not None:
         severity, why = Severity.WARNING, f"torch up to 2.0 leaves it off, and {process.torch_asked.origin.note}"
-    elif isinstance(process.uses_torch, Set) or process.framework is not None:
+    elif isinstance(process.uses_torch, Set):
         severity, why = Severity.WARNING, "torch up to 2.0 leaves it off, and the release is not known"
     else:
         severity, why = Severity.INFO, "whether and with which release the program uses torch is not known"
