@@ -65,6 +65,9 @@ _FOR_SAVING = lazy_re.compile(r"save|checkpoint|ckpt|export|dump", re.IGNORECASE
 _GOES_ON_BY = (("train", "resume_from_checkpoint"), ("fit", "ckpt_path"))
 """Calls of trainers of many kinds, and the keyword by which they are told what to go on from."""
 _RESUME_OPTIONS = frozenset(map(Options.normal, (*CONVENTIONS.resume, *CONVENTIONS.load_path)))
+_BARE_TRAIN = lazy_re.compile(r"\b\w{0,60}trainer\.train\(\s{0,99}\)", re.IGNORECASE)
+_TRAINERS_OF = frozenset({"transformers", "trl"})
+"""Packages whose trainers begin anew where `train` is told of no checkpoint (transformers `Trainer.train`)."""
 _FINDS_ITS_LAST = ("last_checkpoint", "latest", "last.", "glob(", "listdir(", "newest")
 """Words by which a program shows that it may look for its last checkpoint whatever it is told."""
 _CONFIG_ENDINGS = (".yaml", ".yml", ".json", ".toml", ".gin", ".ini", ".cfg")
@@ -1065,12 +1068,33 @@ class _Reader:
         if matches(self.peeled.name, rule.by_itself):
             default = True
         if default is None:
-            trains = script is not None and any(call.endswith("Trainer") for call in script.calls)
-            if script is not None and trains and rule.finds and self.text.mentions(*rule.finds) is False:
-                note = "nothing in the visible program looks for its last checkpoint"
-                return Set(False, Origin(script.origin.place, "derived", note))
-            return Unknown("whether the script resumes is not visible", look.home)
+            found = self._begins_anew_by_its_call(rule, script) if script is not None and rule.finds else None
+            return Unknown("whether the script resumes is not visible", look.home) if found is None else found
         return Set(default, Origin(look.home.place, "default", rule.note))
+
+    def _begins_anew_by_its_call(self, rule: Resume, script: ScriptFacts) -> Setting[bool] | None:
+        """Whether a script goes on with a run, by what it tells the trainer that it makes; None where that is not seen.
+
+        A module that is not seen matters only where the script leaves it to others to make the trainer or to call it.
+        """
+        makes = {call for call in script.calls if call.endswith("Trainer")}
+        if not makes:
+            return None
+        finds = self.text.mentions(*rule.finds)
+        if finds is False:
+            note = "nothing in the visible program looks for its last checkpoint"
+            return Set(False, Origin(script.origin.place, "derived", note))
+        call, keyword = _GOES_ON_BY[0]
+        told = script.keywords.get(call, {}).get(keyword)
+        note = "its trainer is given no checkpoint to go on from"
+        if isinstance(told, Absent):  # by an option that is left out, say
+            return Set(False, Origin(told.origin.place, "derived", note))
+        known = any(
+            name.rpartition(".")[2] in makes and name.partition(".")[0] in _TRAINERS_OF for name in script.imports
+        )
+        if told is None and finds is None and known and _BARE_TRAIN.search(next(self.text.texts, "")):
+            return Set(False, Origin(script.origin.place, "derived", note))
+        return None  # perhaps one of several calls, each under a condition of its own
 
     def _call_begins_anew(self, rule: Resume, script: ScriptFacts) -> bool:
         """The visible script itself makes the call that would be told what to go on from, and tells it nothing."""
