@@ -204,12 +204,23 @@ class _Reader:
         if peeled.form == "script":
             word = peeled.program_word
             path = word.located if word is not None and word.known is None else None
-            return self._relative(peeled.command)(peeled.program) if path is None else self.files(path)
+            found = self._relative(peeled.command)(peeled.program) if path is None else self.files(path)
+            return found if found is not None or path is not None else self._by_its_end(peeled)
         if peeled.form == "module" and not is_framework_module(peeled.program):
             return _module_text(peeled.program, self._relative(peeled.command))
         if peeled.form == "inline" and peeled.command.stdin is not None:
             return peeled.command.stdin.text
         return None
+
+    def _by_its_end(self, peeled: Peeled) -> PlacedText | None:
+        """A script that a batch script names by its path on the cluster: the file of the repository with the longest
+        end of that path, a folder at least and its name."""
+        if self.workload.batch is None or not peeled.program.startswith("/"):
+            return None
+        from kube_gaplint.launch.own_modules import start_text
+
+        path, found = start_text(peeled, self._relative(peeled.command))
+        return found if "/" in path else None
 
     def _relative(self, command: Command) -> Files:
         """Files by paths that are relative to the command's working directory as well."""
