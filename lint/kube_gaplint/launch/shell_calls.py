@@ -261,11 +261,14 @@ def _typescript(words: tuple[Word, ...]) -> Invocation | None:
     return None
 
 
-def direct_script(command: Command, files: Files) -> tuple[Invocation | None, PlacedText | None]:
-    """How a script file is started by its name (`./run.sh`), and its text where it is known; nothing for a program."""
+def direct_script(command: Command, files: Files, *, here: bool = False) -> tuple[Invocation | None, PlacedText | None]:
+    """How a script file is started by its name (`./run.sh`), and its text where it is known; nothing for a program.
+
+    `here`: a bare name (`run.sh`) is looked for in the working directory too, as srun does where PATH has none.
+    """
     word = command.words[0]
     path = word.known or word.located
-    if not path or ("/" not in path and word.known is not None):
+    if not path or ("/" not in path and word.known is not None and not (here and path.endswith((".sh", ".bash")))):
         return None, None
     text = files(path)
     if text is None:

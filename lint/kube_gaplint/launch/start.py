@@ -59,16 +59,21 @@ def start(
 
 
 def nested(
-    command: Command, words: tuple[Word, ...], files: Files = no_files, budget: Budget | None = None
+    command: Command,
+    words: tuple[Word, ...],
+    files: Files = no_files,
+    budget: Budget | None = None,
+    *,
+    here: bool = False,
 ) -> Started | None:
     """What `words`, the rest of a command behind a launcher (`srun … bash -c "…"`), run; None where they start no
     script that can be read, so that the caller goes on with the words themselves.
 
     The commands get the environment of `command` (its exports), and what holds for it: certainty, pipeline,
-    background.
+    background. `here`: the launcher looks for a script by its bare name in the working directory too.
     """
     inner = replace(command, words=words, options_open=any(word.multiple for word in words[1:]), wrappers=())
-    found = _started(peel_wrappers(inner), files, command.script, budget or Budget())
+    found = _started(peel_wrappers(inner), files, command.script, budget or Budget(), here=here)
     if not found.scripts:
         return None
     from kube_gaplint.launch.shell_emit import adopt
@@ -80,7 +85,7 @@ def nested(
     return found
 
 
-def _started(command: Command, files: Files, parent: Script | None, budget: Budget) -> Started:
+def _started(command: Command, files: Files, parent: Script | None, budget: Budget, *, here: bool = False) -> Started:
     if parent is not None and parent.depth > MAX_NESTING:
         return Started([command], [], "scripts are nested too deeply to follow")
     words = command.words
@@ -91,7 +96,7 @@ def _started(command: Command, files: Files, parent: Script | None, budget: Budg
         return in_directory(files, path, command.directory)
 
     if call is None:
-        call, text = direct_script(command, find)
+        call, text = direct_script(command, find, here=here)
         if text is None:
             reason = _hidden(words[0])
             return Started([command], [], reason)

@@ -84,6 +84,11 @@ def names_its_host(pod: Pod) -> bool:
     )
 
 
+def joins_others(pod: Pod) -> bool:
+    """Whether the pod must come to a node that other pods are on already."""
+    return any(term.required and not term.anti and term.topology_key == HOSTNAME for term in affinity(pod).pods)
+
+
 def _one(values: Setting[tuple[str, ...]]) -> bool:
     return isinstance(values, Set) and len(values.value) == 1
 

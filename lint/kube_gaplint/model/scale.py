@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kube_gaplint.model.placement import kept_apart, names_its_host
+from kube_gaplint.model.placement import joins_others, kept_apart, names_its_host
 from kube_gaplint.model.setting import Set
 from kube_gaplint.model.workload import Workload
 
@@ -34,12 +34,12 @@ LEAST_OF_A_MACHINE = 4
 
 
 def shares_machines(workload: Workload) -> bool:
-    """Several of its pods may run on one machine: they have few accelerators and nothing keeps them apart, or one host
-    name is asked for."""
+    """Several of its pods may run on one machine: they have few accelerators and nothing keeps them apart, one host
+    name is asked for, or one pod must join others on their node."""
     if workload.batch is not None:
         return False
     each, pods = workload.accelerators_per_node, [role.pod for role in workload.roles if role.trains]
-    if any(map(names_its_host, pods)):
+    if any(names_its_host(pod) or joins_others(pod) for pod in pods):
         return True
     few = isinstance(each, Set) and each.value < LEAST_OF_A_MACHINE
     return few and not (pods and all(map(kept_apart, pods)))

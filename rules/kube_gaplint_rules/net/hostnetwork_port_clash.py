@@ -51,8 +51,9 @@ def check(workload: Workload, context: Context) -> Iterator[Gap]:
     A training job of several pods with `hostNetwork: true` and a fixed port (a container port, `MASTER_PORT`,
     `--master-port`, the ssh server of an MPIJob's workers) whose pods take less than all GPUs of a node, without
     anti-affinity or a spread over nodes. The port of rank 0 is left alone in jobs whose operator declares a port of its
-    own in every pod, as the training operator does: no two such pods come to one node. A node counts as eight GPUs
-    where neither the machine type nor the profile's `gpus_per_node` says otherwise.
+    own in every pod, as the training operator does: no two such pods come to one node. So is a declared port that one
+    pod of the job alone takes. A node counts as eight GPUs where neither the machine type nor the profile's
+    `gpus_per_node` says otherwise.
 
     ## Why it hurts
     Pods on the host's network share its ports with everything else there. The second one fails to bind ("Address
@@ -131,11 +132,23 @@ def check(workload: Workload, context: Context) -> Iterator[Gap]:
         )
 
 
+def _taken_twice(workload: Workload, role: Role, number: int) -> bool:
+    """Whether two pods of the job declare a port of their host: like pods of the role, or those of another one."""
+    alone = isinstance(role.replicas, Set) and role.replicas.value <= 1
+    return not alone or any(
+        isinstance(port.host, Set) and port.host.value == number
+        for other in workload.roles
+        if other is not role and on_host_network(other.pod)
+        for container in other.pod.containers
+        for port in ports(container)
+    )
+
+
 def _fixed_port(workload: Workload, role: Role) -> _Port | None:
     """A port that every pod of a role takes, or that the one of rank 0 does."""
     for container in role.pod.containers:
         for port in ports(container):
-            if isinstance(port.host, Set):
+            if isinstance(port.host, Set) and _taken_twice(workload, role, port.host.value):
                 return _Port(f"port {port.host.value}", "declared", port.origin)
     if declares_port(workload.subject.api_version, workload.subject.kind):
         return None

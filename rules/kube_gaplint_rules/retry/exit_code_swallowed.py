@@ -10,7 +10,7 @@ from kube_gaplint.model.needs import loses_status
 from kube_gaplint.model.profiling import profiles_training
 from kube_gaplint.model.scale import size
 from kube_gaplint.model.setting import Origin
-from kube_gaplint.model.training import TrainingProcess
+from kube_gaplint.model.training import BARE_LAUNCHERS, TrainingProcess
 from kube_gaplint.rule import Context, rule
 
 _KEPT_ALIVE = frozenset({"Deployment", "StatefulSet", "ReplicaSet", "LeaderWorkerSet", "RayCluster", "RayService"})
@@ -100,7 +100,7 @@ def check(process: TrainingProcess, _context: Context) -> Iterator[Gap]:
     profiled = not workload.trains and profiles_training(process)
     if lost is None or workload.subject.kind in _KEPT_ALIVE or not (profiled or workload.trains):
         return
-    if not _is_training(process):
+    if not _is_training(process) or (lost.way == "background" and _may_be_a_helper(process)):
         return
     yield Gap(
         Origin(lost.place if lost.way == "pipe" else lost.command.place),
@@ -119,6 +119,16 @@ def _is_training(process: TrainingProcess) -> bool:
     if process.program or process.launchers or any(map(_only_for_training, process.command.words)):
         return True
     return any(purpose_of_script(word.shown.rsplit("/", 1)[-1]) == "training" for word in process.command.words[:3])
+
+
+def _may_be_a_helper(process: TrainingProcess) -> bool:
+    """A script that is not seen, started once on each node by srun alone: in the background it may well be a server
+    that is to run until the job ends."""
+    return (
+        not process.program
+        and set(process.layers()) <= BARE_LAUNCHERS
+        and not any(map(_only_for_training, process.command.words))
+    )
 
 
 def _only_for_training(word: Word) -> bool:

@@ -96,7 +96,7 @@ def check(process: TrainingProcess, _context: Context) -> Iterator[Gap]:
         Origin(held.command.place),
         f"{held.shell} stays in front of {held.command.name or 'the training'} and hands no SIGTERM on: {_why(held)}",
         cost,
-        detail="shell",
+        detail="background" if held.why == "background" else "shell",
         severity=severity,
         related=related,
         fix=_fix(held),
@@ -162,5 +162,8 @@ def _fix(held: ShellInFront) -> Fix:
     if held.why == "pipe":
         return Fix("send the output into the pipe by `exec > >(tee log) 2>&1`, then exec the program")
     if held.why == "background":
-        return Fix("set a trap that signals it: trap 'kill -TERM $!' TERM, and wait for it twice")
+        trap = """keep its PID (pid=$!), set trap 'kill -TERM "$pid"' TERM, and wait by `wait "$pid" || wait "$pid"`"""
+        pipeline = held.command.pipeline
+        piped = pipeline.index < pipeline.length - 1  # of a pipe, $! is the last program
+        return Fix(f"send its output away by `> >(tee log) 2>&1 &`, not by a pipe; then {trap}" if piped else trap)
     return Fix("exec the program last, or run it in the background under a trap that signals it and waits")

@@ -244,7 +244,8 @@ def _nested(state: _State, files: Files) -> Peeled | list[_State] | None:
     is_script = name.endswith(".sh") or "entrypoint" in name
     if not (state.depth or is_script or name in _SHELLS):
         return None
-    inside = nested(command, state.words, files, state.budget)
+    here = bool(state.launchers) and state.launchers[-1].kind == "srun"
+    inside = nested(command, state.words, files, state.budget, here=here)
     if inside is not None and inside.commands:
         return [
             replace(state, command=each, words=each.words, environment=each.environment, depth=state.depth + 1)
