@@ -56,6 +56,24 @@ def test_accelerators_of_a_script_whose_directives_come_too_late_are_unknown() -
     assert value(workload("#!/bin/bash\n#SBATCH -N 1\nsrun python train.py\n").accelerators_per_node) == "absent"
 
 
+@pytest.mark.parametrize(
+    ("step", "each"),
+    [
+        ("-N$SLURM_JOB_NUM_NODES -n$((SLURM_JOB_NUM_NODES*8)) --gpus-per-task=1", 8),
+        ("--ntasks-per-node=4 --gpus-per-task=2", 8),
+        ("-n 6 --gpus-per-task=1", 2),
+        ("-N 1 -n 4 --gpus-per-task=1", 4),
+        ("--gpus-per-task=4", 4),
+        ("-n $TASKS --gpus-per-task=1", "unknown"),
+        ("--gpus-per-node=4", 4),
+        ("-n 6 --gpus=12", 4),
+    ],
+)
+def test_accelerators_that_only_the_step_asks_for(step: str, each: int | str) -> None:
+    script = f"#!/bin/bash\n#SBATCH -N 3\nsrun {step} python train.py\n"
+    assert value(workload(script).accelerators_per_node) == each
+
+
 def test_assignments_count() -> None:
     assert value(environment("export NCCL_DEBUG=INFO", "srun python train.py").get("NCCL_DEBUG")) == "INFO"
 

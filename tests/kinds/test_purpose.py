@@ -95,7 +95,16 @@ def test_what_lies_among_the_tests_of_the_software_is_one() -> None:
         ("[lm_eval, --model, hf]", "evaluation"),
         ("[torchrun, evaluate.py]", "evaluation"),
         ("[python, main.py]", "training"),  # a Python program on 8 accelerators that runs to its end
-        ("[python, -m, venv, /v]", "unknown"),
+        ("[python, -m, venv, /v]", "processing"),
+        ("[python, -m, pip, install, deepspeed]", "processing"),
+        ("[bash, -c, 'pip install deepspeed; python -m deepspeed.env_report']", "processing"),
+        ("[bash, -c, 'ls | xargs -n 1 -P 4 rsync -t /d']", "processing"),
+        ("[bash, -c, 'ls | xargs -n 1 torchrun main.py']", "training"),
+        ("[bash, -c, 'echo begin; ./start']", "unknown"),
+        ("[bash, -c, 'source ./start; echo end']", "unknown"),
+        ("[ssh, node-1, ./start]", "unknown"),
+        ("[make, all]", "unknown"),
+        ("[echo, hello]", "smoke"),
         ("[torchrun, evaluate_grpo.py]", "evaluation"),
         ("[python, convert_llama_to_hf.py]", "processing"),
         ("[python, merge_lora_weights.py]", "processing"),
@@ -104,7 +113,8 @@ def test_what_lies_among_the_tests_of_the_software_is_one() -> None:
         ("[torchrun, bench/test_internode.py]", "benchmark"),
         ("[torchrun, benchmarks/train.py]", "training"),
         ("[python, main.py, --model_args, pretrained=/m, --num_fewshot, '5']", "evaluation"),
-        ("[docker, build, -t, deepspeed, .]", "unknown"),
+        ("[docker, build, -t, deepspeed, .]", "processing"),
+        ("[docker, run, image]", "unknown"),
         ("[docker, run, --gpus=all, m, torchrun, main.py]", "training"),
         ("[bash, -c, 'nvidia-smi; /opt/acme/run']", "unknown"),
         ("[/opt/acme/run]", "unknown"),
@@ -140,6 +150,11 @@ def test_by_image(image: str, expected: str) -> None:
 )
 def test_by_name_where_nothing_else_tells(name: str, kind: str, expected: str) -> None:
     assert purpose("[/opt/acme/run]", name=name, kind=kind) == expected
+
+
+def test_what_only_prints_does_not_train_whatever_its_name() -> None:
+    assert purpose("[echo, hello]", name="llm-pretrain") == "smoke"
+    assert purpose("[aws, s3, sync, a, b]", name="llm-pretrain") == "processing"
 
 
 def test_a_benchmark_by_name_runs_a_training_program() -> None:

@@ -414,9 +414,16 @@ def _is_manifest(candidate: Candidate) -> bool:
     return candidate.interest == "judged" and b"apiVersion" in candidate.data and b"kind" in candidate.data
 
 
+_PRINTED = lazy_re.compile(r":[ \t]+class V\d[a-z0-9]*[A-Z]\w+ \{[ \t]*\r?$", re.MULTILINE)
+"""How the Java client prints its objects (`metadata: class V1ObjectMeta {`): a record that no cluster is given."""
+
+
 def _is_broken(text: str, problems: Iterable[Problem]) -> bool:
-    """Whether a text is no YAML and no manifest either: a workflow of a CI, say, that only speaks of Slurm."""
+    """Whether a text is no YAML and no manifest either: a workflow of a CI, say, that only speaks of Slurm, or what a
+    program printed of its objects."""
     if any(problem.kind == "syntax" for problem in problems):
+        if _PRINTED.search(text):
+            return True
         return not ("apiVersion" in text and "kind" in text) and not text.lstrip().startswith("#cloud-config")
     return False
 

@@ -360,7 +360,8 @@ NOT_TRAINING = frozenset(
 
 NOT_TRAINING_MODULES = (
     "pip", "venv", "ensurepip", "virtualenv", "http.server", "json.tool", "pytest", "unittest", "compileall",
-    "torch.utils.collect_env", "torch.utils.bottleneck", "huggingface_hub*", "vllm*", "sglang*", "site", "zipfile",
+    "torch.utils.collect_env", "deepspeed.env_report", "accelerate.commands.env",
+    "torch.utils.bottleneck", "huggingface_hub*", "vllm*", "sglang*", "site", "zipfile",
     "tensorboard*", "ipykernel*", "notebook", "jupyter*", "awscli*", "nltk.downloader", "spacy", "ray.util*",
 )  # fmt: skip
 """Modules after `python -m` that are never the training."""

@@ -368,6 +368,10 @@ CARRIERS = frozenset({
 })  # fmt: skip
 CARRIERS_THAT_RUN = frozenset({"run", "exec", "start", "shell"})
 
+# Programs that never train by themselves, and start others all the same.
+STARTERS = frozenset({"ssh", "make", "ninja", "npm", "sudo", "service", "systemctl", "supervisord", "watch", "time",
+                      "salloc", "scrontab", "mlflow", "complete"})  # fmt: skip
+
 # Both words together: fine-tune, pre-train.
 _PAIRS = {("fine", "tune"): "finetune", ("fine", "tuning"): "finetuning", ("pre", "train"): "pretrain",
           ("pre", "training"): "pretraining"}  # fmt: skip

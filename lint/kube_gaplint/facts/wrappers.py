@@ -1,7 +1,8 @@
 """Programs that start another program: how their own words end and the other's begin.
 
-Rows are taken from the programs' own manual pages (GNU coreutils, util-linux, tini, dumb-init, numactl, Nsight
-Systems, conda, uv …). An option that is not in `values` takes no word of its own; `--option=value` never does.
+Rows are taken from the programs' own manual pages (GNU coreutils, findutils and parallel, util-linux, tini, dumb-init,
+numactl, Nsight Systems, conda, uv …). An option that is not in `values` takes no word of its own; `--option=value`
+never does.
 """
 
 from __future__ import annotations
@@ -163,6 +164,22 @@ WRAPPERS: Final = (
         ("perf",),
         subcommand=("record",),
         values=("-e", "--event", "-o", "--output", "-F", "--freq", "-c", "--call-graph"),
+    ),
+    Wrapper(
+        ("xargs",),
+        values=(
+            *("-I", "-n", "--max-args", "-P", "--max-procs", "-L", "--max-lines", "-d", "--delimiter", "-s"),
+            *("--max-chars", "-a", "--arg-file", "-E", "--process-slot-var"),
+        ),
+    ),
+    Wrapper(
+        ("parallel",),
+        values=(
+            *("-j", "--jobs", "-P", "--max-procs", "-n", "--max-args", "-N", "--max-replace-args", "-L", "--max-lines"),
+            *("-I", "-a", "--arg-file", "-C", "--colsep", "-d", "--delimiter", "--joblog", "--delay", "--timeout"),
+            *("--retries", "-S", "--sshlogin", "--slf", "--tmpdir", "--results", "--halt", "--memfree", "--load"),
+            *("--nice", "--workdir", "--wd", "--env", "--tagstring", "--block"),
+        ),
     ),
     Wrapper(("with-contenv",)),
     Wrapper(("systemd-inhibit",), values=()),

@@ -21,7 +21,7 @@ from kube_gaplint.bundle.submissions import Submission
 from kube_gaplint.discover import FileId
 from kube_gaplint.facts import sbatch
 from kube_gaplint.kinds import slurm_conf, steps, values
-from kube_gaplint.kinds.allocation import Allocation, allocation, array_length, node_count, slurm_variables
+from kube_gaplint.kinds.allocation import allocation, array_length, node_count, slurm_variables
 from kube_gaplint.kinds.context import Context
 from kube_gaplint.kinds.sbatch_header import Header, is_batch, read_header, read_options
 from kube_gaplint.launch.launchers.srun import container_image
@@ -31,7 +31,7 @@ from kube_gaplint.launch.shell import read_script
 from kube_gaplint.model.command import Command, Heredoc, Script
 from kube_gaplint.model.environment import Environment
 from kube_gaplint.model.profile import Profile
-from kube_gaplint.model.setting import Absent, Link, Origin, Set, Setting, Unknown
+from kube_gaplint.model.setting import Absent, Link, Origin, Set, Setting, Unknown, mapped
 from kube_gaplint.model.slurm import Batch, Directive, SlurmConf, Step, is_of_processors
 from kube_gaplint.model.subject import Subject
 from kube_gaplint.model.workload import (
@@ -383,7 +383,7 @@ class _Reading:
         if self.size.accelerators is not None:
             return self.size.accelerators
         for step in self.steps:
-            found = _of_step(step, self.size, self.home)
+            found = _of_step(step, self.home)
             if found is not None and step.trains:
                 return found
         return None
@@ -634,16 +634,17 @@ def _repeated(step: Step) -> Setting[str]:
     return found if uses is None else Absent(step.origin)
 
 
-def _of_step(step: Step, size: Allocation, home: Origin) -> Accelerators | None:
+def _of_step(step: Step, home: Origin) -> Accelerators | None:
     """The accelerators that a step asks for with options of its own."""
     directives = [
         Directive(name, value.value, value.word.place, value.word.place)
-        for name in ("gres", "gpus-per-node", "gpus", "gpus-per-task", "ntasks-per-node", "tres-per-task")
+        for name in ("gres", "gpus-per-node", "gpus", "gpus-per-task", "tres-per-task")
         if (value := step.options.find(name)) is not None
     ]
     if not directives:
         return None
-    if isinstance(size.nodes, Set):
-        nodes = Set(str(size.nodes.value), size.nodes.origin)
-        directives.append(Directive("nodes", nodes, home.place, home.place))
+    for name, number in (("nodes", step.nodes), ("ntasks", step.tasks)):
+        if not isinstance(number, Absent):
+            text = mapped(number, str)
+            directives.append(Directive(name, text, home.place, home.place))
     return allocation(directives, home, reads_size=True).accelerators

@@ -13,7 +13,9 @@ from msgspec import Struct
 from kube_gaplint import lazy_re
 from kube_gaplint.facts import accelerators as devices
 from kube_gaplint.facts import purposes
+from kube_gaplint.facts.launchers import NOT_TRAINING, NOT_TRAINING_MODULES
 from kube_gaplint.facts.purposes import Meaning
+from kube_gaplint.launch.launchers.base import matches
 from kube_gaplint.launch.processes import DISTRIBUTED
 from kube_gaplint.lazy_re import globs
 from kube_gaplint.model.command import Command
@@ -74,7 +76,7 @@ def classify(workload: Workload) -> Classified:
         return Classified("benchmark", f"its name {workload.subject.name}")
     if best is not None and best.strength > 1:
         return Classified("training", best.reason)
-    idle = _holder(roles) or _check(roles)
+    idle = _holder(roles) or _check(roles) or _chores(workload, roles)
     if idle is not None:
         return idle
     if best is not None and best.strength > 0:
@@ -164,6 +166,7 @@ def _is_chore(texts: list[str]) -> bool:
 
 def _only_carries(name: str, texts: list[str]) -> bool:
     """Whether a command fetches or builds what its arguments name, and runs none of it."""
+    name = _module(texts) or name
     return name in purposes.CARRIERS and not purposes.CARRIERS_THAT_RUN.intersection(texts[1:3])
 
 
@@ -474,6 +477,48 @@ def _holder(roles: list[Role]) -> Classified | None:
                 reason = f"container {container.name} only runs {waits}"
                 found = Classified("smoke" if nap else "interactive", reason)
     return found
+
+
+def _chores(workload: Workload, roles: list[Role]) -> Classified | None:
+    """A workload of which all that runs is seen, and none of it may train: it prints, copies, installs."""
+    steps = [] if workload.batch is None else workload.batch.steps
+    idle = {id(step.command) for step in steps if not step.trains}
+    done: list[str] = []
+    for role in roles:
+        for container in _main(role):
+            if container.entrypoint_unknown or not container.commands:
+                return None
+            if any(script.unseen or script.sources for script in container.scripts):
+                return None
+            for command in container.commands:
+                if not (_is_no_program(command) or id(command) in idle):
+                    return None
+                if command.name not in _SHELL_NOISE or command.name == "echo":
+                    done.append(_module(_texts(command)) or command.name)
+    if not done:
+        return None
+    shown = ", ".join(list(dict.fromkeys(done))[:_SHOWN])
+    return Classified("smoke" if set(done) <= _SHOWS | {"echo"} else "processing", f"all that it runs is {shown}")
+
+
+_SHOWN = 4
+"""Programs that are named."""
+
+
+def _module(texts: list[str]) -> str:
+    """The module that a command has Python run; empty where it has none."""
+    python = "".join(texts[:1]).rsplit("/", 1)[-1].startswith("python")
+    return texts[texts.index("-m") + 1] if python and "-m" in texts[:-1] else ""
+
+
+def _is_no_program(command: Command) -> bool:
+    """Whether a command surely starts nothing that trains."""
+    if command.name in purposes.STARTERS:
+        return False
+    texts = _texts(command)
+    if command.name in purposes.CARRIERS or command.name.startswith("python"):
+        return _only_carries(command.name, texts) or matches(_module(texts), NOT_TRAINING_MODULES)
+    return command.name in NOT_TRAINING
 
 
 _SHOWS = frozenset({"nvidia-smi", "date", "hostname", "sleep", "exit", "pwd", "env", "free", "df", "uname", "id"})

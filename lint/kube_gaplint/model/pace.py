@@ -7,7 +7,7 @@ from msgspec import Struct
 from kube_gaplint import lazy_re
 from kube_gaplint.facts.datasets import SHORT_BY_NAME, TOYS, most_samples, toy, toy_in
 from kube_gaplint.model.profile import Profile
-from kube_gaplint.model.program_length import fixed_steps
+from kube_gaplint.model.program_length import default_steps, fixed_steps
 from kube_gaplint.model.setting import Absent, Set, Setting, known
 from kube_gaplint.model.training import Quantity, TrainingProcess
 from kube_gaplint.model.workload import Workload
@@ -167,6 +167,14 @@ def _by_its_text(process: TrainingProcess) -> Quantity | None:
     text = next(process.text.texts, None)
     steps = None if text is None else fixed_steps(text)
     return None if steps is None else Quantity(steps, "steps")
+
+
+def steps_by_default(process: TrainingProcess) -> float | None:
+    """The steps up to which the program's own loop counts by default, where no option may say otherwise."""
+    if isinstance(process.settings.total, Set) or process.options.open_because:
+        return None
+    found = default_steps(process.text.texts)
+    return None if found is None or process.options.has(found[0]) is not False else float(found[1])
 
 
 def _most_samples(process: TrainingProcess) -> float | None:

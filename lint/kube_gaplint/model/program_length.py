@@ -1,11 +1,13 @@
 """The length of a run that the program's own text fixes: `config.train.train_iters = 10`, `trainer.max_steps = 50`.
 
-So trainings of Megatron-Bridge and NeMo are told their length, whose recipes are Python.
+So trainings of Megatron-Bridge and NeMo are told their length, whose recipes are Python. Programs with a loop of their
+own count up to a setting that has a default: `while step < config.max_steps`, `max_steps: int = 40000`.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from functools import lru_cache
 
 from kube_gaplint import lazy_re
@@ -32,6 +34,41 @@ def fixed_steps(text: str) -> int | None:
         if _unconditional(lines[max(0, number - _MOST_LINES) : number], len(found["indent"].expandtabs())):
             steps.append(int(found["steps"].replace("_", "")))
     return max(steps, default=None)
+
+
+_LOOP = lazy_re.needing(
+    ("while", "range"),
+    r"^[ \t]*(?:while[ \t]+\w*(?:step|iter)\w*[ \t]*<=?[ \t]*|for[ \t]+\w+[ \t]+in[ \t]+range\()"
+    r"(?:\w+\.)+(?P<name>\w*(?:step|iter)\w*)\)?[ \t]*:",
+    re.MULTILINE,
+)
+"""The head of a loop over steps, with the attribute that ends it."""
+_DEFAULT = lazy_re.needing(
+    ("step", "iter"),
+    r"^[ \t]+(?P<field>\w*(?:step|iter)\w*)[ \t]*(?::[ \t]*int[ \t]*)?=[ \t]*(?P<value>\d[\d_]{0,12})[ \t]*,?"
+    r"[ \t]*(?:#.*)?$"
+    r"|[\"']--(?P<option>[\w-]*(?:step|iter)[\w-]*)[\"'][^()\n]{0,200}\bdefault[ \t]*="
+    r"[ \t]*(?P<number>\d[\d_]{0,12})\b",
+    re.MULTILINE,
+)
+"""A field of a settings class with its default, or an option of argparse."""
+
+
+def default_steps(texts: Iterable[str]) -> tuple[str, int] | None:
+    """The setting up to which the program's own loop counts its steps, and the one default that its texts give it;
+    None where there is no such loop, or where the texts do not agree."""
+    seen = list(texts)
+    names = {found["name"] for text in seen for found in _LOOP.finditer(text)}
+    if len(names) != 1:
+        return None
+    name = names.pop()
+    values = {
+        int((found["value"] or found["number"]).replace("_", ""))
+        for text in seen
+        for found in _DEFAULT.finditer(text)
+        if (found["field"] or found["option"].replace("-", "_")) == name
+    }
+    return (name, values.pop()) if len(values) == 1 else None
 
 
 def _unconditional(before: list[str], indent: int) -> bool:

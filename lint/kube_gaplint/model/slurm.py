@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 from msgspec import Struct, field
 
 from kube_gaplint import lazy_re
+from kube_gaplint.facts.clusters import machine_of
+from kube_gaplint.facts.nvlink import has_nvlink
 from kube_gaplint.facts.purposes import words_of
 from kube_gaplint.model.command import Command, Script
 from kube_gaplint.model.setting import Absent, Origin, Set, Setting, Unknown
@@ -35,6 +37,8 @@ def name_holds(pattern: str, letters: str) -> bool:
 
 
 _DEVICES = ("gres", "gpus", "gpus-per-node", "gpus-per-task")
+_TYPE = lazy_re.compile(r"(?:(?:gres[/:])?gpu:)?([A-Za-z][\w.-]*)[:=]\d+(?:\([^)]*\))?")
+"""`gpu:a100:8`, `a100:8`"""
 _NONE = lazy_re.compile(r"(?:(?:gpu:)?0|none|NONE)")
 _PROCESSORS = frozenset({"cpu", "cpus", "cpuonly", "cpunode", "cpunodes"})
 
@@ -213,6 +217,28 @@ class Batch(Struct, eq=False):
         if not isinstance(count, Absent):
             return False
         return is_of_processors(self.get("partition")) or is_of_processors(self.get("account"))
+
+    def linked_gpus(self, gpus: int) -> Origin | None:
+        """What shows that a fast link joins the GPUs of its nodes, `gpus` each: their type, or a machine that is known.
+        The note says which link it is."""
+        for name in _DEVICES:
+            given = self.directive(name)
+            if given is None or not isinstance(given.value, Set):
+                continue
+            types = [kind for part in given.value.value.split(",") if (kind := _TYPE.fullmatch(part.strip()))]
+            if types and all(has_nvlink(kind[1], gpus) for kind in types):
+                return Origin(given.place, note="NVLink joins these GPUs")
+        known = {one.name: one for one in self.directives if one.in_force}
+        values = {name: one.value.value for name, one in known.items() if isinstance(one.value, Set)}
+        text = self.script.text
+        machine = machine_of(values, text.text, gpus)
+        if machine is None:
+            return None
+        note = f"{machine.link} joins the GPUs of a node of {machine.name}"
+        if machine.path in text.text and machine.path:
+            start = text.text.index(machine.path)
+            return Origin(text.place(start, start + len(machine.path)), note=note)
+        return Origin(known[next(iter(machine.signs))].place, note=note)
 
     @property
     def elastic(self) -> bool:

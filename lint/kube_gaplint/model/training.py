@@ -412,10 +412,13 @@ class TrainingProcess(Struct, eq=False):
         return net.origin if isinstance(net, Set) and net.value.upper() == "IB" else None
 
     @property
-    def nvlink_evidence(self) -> Origin | None:
-        """What shows that NVLink joins the GPUs of a node: a product or machine type that nodes are chosen by."""
+    def link_evidence(self) -> Origin | None:
+        """What shows that NVLink or the like joins the GPUs of a node: a product or machine type that nodes are chosen
+        by, or a batch script's machine, whose note then says which link it is."""
         pod, each = self.role.pod, self.workload.accelerators_per_node
         gpus = each.value if isinstance(each, Set) else 0
+        if self.workload.batch is not None:
+            return self.workload.batch.linked_gpus(gpus)
         for label in pod.node_selector.values():
             if isinstance(label, Set) and has_nvlink(label.value, gpus):
                 return label.origin

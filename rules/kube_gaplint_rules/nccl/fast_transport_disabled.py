@@ -30,8 +30,9 @@ def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
 
     ## What it flags
     `NCCL_IB_DISABLE=1` in a job of several nodes whose pods ask for InfiniBand or RoCE devices, and
-    `NCCL_P2P_DISABLE=1` or `NCCL_SHM_DISABLE=1` where the GPUs of a node are joined by NVLink (a product or machine
-    type that nodes are chosen by) or stand beside such devices.
+    `NCCL_P2P_DISABLE=1` or `NCCL_SHM_DISABLE=1` where the GPUs of a node are joined by NVLink or the like (a product or
+    machine type that nodes are chosen by, a public cluster that a batch script gives away) or stand beside such
+    devices.
 
     ## Why it hurts
     Such a line comes from a debugging session and stays. The run goes on over TCP or host memory at a fraction of
@@ -100,17 +101,18 @@ def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
         elif device is None and context.profile.rdma is True and not process.own_transport:
             yield _gap(process, BETWEEN_NODES, disabled, None, "", "the nodes talk over TCP, the profile says RDMA")
     each = workload.accelerators_per_node
-    evidence = process.nvlink_evidence or device
+    linked = process.link_evidence
+    evidence = linked or device
     if evidence is None or not isinstance(each, Set) or each.value < 2:
         return
-    note = "NVLink joins the GPUs here" if process.nvlink_evidence is not None else "a machine with RDMA devices"
+    joined = "a machine with RDMA devices" if linked is None else linked.note or "NVLink joins the GPUs here"
     for name, effect in WITHIN_A_NODE.items():
         value = _given(process, name)
         if value is None:
             continue
         number = strtoll(value.value)[0]
         if number == 1 or (number != 0 and name == "NCCL_SHM_DISABLE"):
-            yield _gap(process, name, value, evidence, note, effect)
+            yield _gap(process, name, value, evidence, joined, effect)
 
 
 def _given(process: TrainingProcess, name: str) -> Set[str] | None:

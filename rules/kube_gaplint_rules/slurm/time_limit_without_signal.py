@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from kube_gaplint.facts.time_limits import EXIT_OPTION, LIBRARIES, LIGHTNING, LIGHTNING_OPTIONS, WATCHES
 from kube_gaplint.findings import AddLine, Fix, Gap, Severity
-from kube_gaplint.model.pace import Pace, is_smoke, trains_on_a_toy
+from kube_gaplint.model.pace import Pace, is_smoke, steps_by_default, trains_on_a_toy
 from kube_gaplint.model.scale import duration, gpu_count, idle_cost, size
 from kube_gaplint.model.setting import Absent, Origin, Set
 from kube_gaplint.model.slurm import Batch
@@ -26,6 +26,8 @@ SHORT_JOB = 3600.0
 """Seconds of time limit up to which the whole job is a small loss."""
 FEW_GPUS = 4
 """GPUs up to which hours of work are a small loss."""
+SMALL_JOB = 16.0
+"""Hours of the time limit times GPUs up to which the whole job is a small loss."""
 FASTEST_STEP = 0.005
 """Seconds of a step: where the limit leaves less for each, what the program counts as steps are none of training."""
 LEAD = 600.0
@@ -47,12 +49,13 @@ def check(batch: Batch, context: Context) -> Iterator[Gap]:
     A training job with `--time` but neither `--signal` nor an option by which the program itself saves and leaves in
     time (Megatron's `--exit-duration-in-mins`, NeMo's `max_time_per_run`, Lightning's `max_time`). A program whose
     options are not all seen is judged where its text stands in the repository and mentions no limit of time. Info where
-    the limit is an hour or less, for jobs of up to 4 GPUs, where the framework has no means of its own to save at a
-    signal or a time (verl), where the program's own text acts on SIGTERM, and where the run may well be done by then:
-    up to 64 GPUs, and the limit leaves two seconds or more for each of its steps. Quiet where it leaves more than a
-    minute for each, where the program saves every 10 minutes or more often, or by a loop of its own every 100 steps
-    (`if step % 100 == 0`), and where nothing is known of it. Smoke tests of up to 200 steps and trainings on a toy data
-    set (MNIST) are left alone.
+    the limit is an hour or less, for jobs of up to 4 GPUs or 16 GPU-hours in all, where the framework has no means of
+    its own to save at a signal or a time (verl), where the program's own text acts on SIGTERM, and where the run may
+    well be done by then: up to 64 GPUs, and the limit leaves two seconds or more for each of its steps, be their number
+    an option or the default up to which its own loop counts. Quiet where it leaves more than a minute for each, where
+    the program saves every 10 minutes or more often, or by a loop of its own every 100 steps (`if step % 100 == 0`),
+    and where nothing is known of it. Smoke tests of up to 200 steps and trainings on a toy data set (MNIST) are left
+    alone.
 
     ## Why it hurts
     At the limit Slurm sends SIGTERM to the steps, and SIGKILL after `KillWait`, 30 seconds by default: enough for a
@@ -112,10 +115,19 @@ def check(batch: Batch, context: Context) -> Iterator[Gap]:
     if any(_leaves_in_time(process) or _loses_little(process, context) for process in processes):
         return
     hour, gpus = idle_cost(batch.workload, 3600.0), gpu_count(batch.workload)
-    small = seconds.value <= SHORT_JOB or (gpus is not None and gpus <= FEW_GPUS)
+    small = seconds.value <= SHORT_JOB or (
+        gpus is not None and (gpus <= FEW_GPUS or gpus * seconds.value / 3600.0 <= SMALL_JOB)
+    )
     helpless = all(_is_helpless(process) for process in processes)
     pace = [one for one in each if one is not None]
-    may_be_done = len(pace) == len(processes) and min(pace) >= ORDINARY_STEP and gpus is not None and gpus <= ONE_RACK
+    may_be_done = (
+        gpus is not None
+        and gpus <= ONE_RACK
+        and all(
+            (left := _by_default(process, seconds.value) if one is None else one) is not None and left >= ORDINARY_STEP
+            for one, process in zip(each, processes, strict=True)
+        )
+    )
     share = f", which leaves {duration(min(pace))} for each step" if pace and min(pace) >= FASTEST_STEP else ""
     hears = all(_acts_on_sigterm(process) for process in processes)
     end = "only KillWait (30 s by default) after the SIGTERM on which the program acts" if hears else _NOTHING
@@ -181,6 +193,12 @@ def _seconds_a_step(process: TrainingProcess, context: Context, limit: float) ->
     """The seconds that the limit leaves for each step of the run, at least; None where its length is not known."""
     steps = Pace.of(process, context.profile).most_steps
     return limit / steps if steps is not None and steps > 0 else None
+
+
+def _by_default(process: TrainingProcess, limit: float) -> float | None:
+    """The same for the steps that the program's own loop makes unless something else is asked for."""
+    steps = steps_by_default(process)
+    return None if not steps else limit / steps
 
 
 def _leaves_in_time(process: TrainingProcess) -> bool:
