@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kube_gaplint.model.program_length import fixed_steps
+from kube_gaplint.model.program_length import default_steps, fixed_steps
 
 
 @pytest.mark.parametrize(
@@ -34,3 +34,25 @@ def test_what_a_text_fixes(text: str, steps: int | None) -> None:
 
 def test_a_block_that_is_far_away_is_not_known() -> None:
     assert fixed_steps("def f():\n" + "    x = 1\n" * 500 + "    args.max_steps = 5\n") is None
+
+
+LOOP = "while global_step < cfg.train.max_steps:\n    step()\n"
+
+
+@pytest.mark.parametrize(
+    ("texts", "found"),
+    [
+        ([LOOP, "class C:\n    max_steps: int = 40_000  # long\n"], ("max_steps", 40000)),
+        ([LOOP, "parser.add_argument('--max-steps', type=int, default=9000)\n"], ("max_steps", 9000)),
+        (["for step in range(args.num_steps):\n    pass\n", "    num_steps = 70,\n"], ("num_steps", 70)),
+        ([LOOP, "    max_steps: int = 5\n", "    max_steps: int = 6\n"], None),  # two classes have it
+        ([LOOP, "    eval_steps: int = 5\n"], None),
+        ([LOOP, "    max_steps: int = None\n"], None),
+        ([LOOP, "    max_steps: int = 10 * epochs\n"], None),
+        ([LOOP, "while step < args.warmup_steps:\n", "    max_steps: int = 5\n"], None),  # which one is the run?
+        (["while True:\n    pass\n", "    max_steps: int = 5\n"], None),
+        ([], None),
+    ],
+)
+def test_what_the_loop_counts_up_to_by_default(texts: list[str], found: tuple[str, int] | None) -> None:
+    assert default_steps(texts) == found

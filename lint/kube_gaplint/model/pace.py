@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import islice, pairwise
+
 from msgspec import Struct
 
 from kube_gaplint import lazy_re
 from kube_gaplint.facts.datasets import SHORT_BY_NAME, TOYS, most_samples, toy, toy_in
+from kube_gaplint.model.command import Word
 from kube_gaplint.model.profile import Profile
 from kube_gaplint.model.program_length import default_steps, fixed_steps
 from kube_gaplint.model.setting import Absent, Set, Setting, known
@@ -41,7 +44,7 @@ class Pace(Struct, frozen=True):
             total=known(process.settings.total),
             samples_per_step=known(process.settings.samples_per_step) or _by_device(process),
             step_seconds=step.value if isinstance(step, Set) else profile.step_seconds,
-            cut_to=_number(process.settings.extra.get("training-samples")),
+            cut_to=_number(process.settings.extra.get("training-samples")) or _cut_before(process),
             epoch_steps=_whole(process.settings.extra.get("steps-an-epoch")),
             usual=process.settings.usual_total or _by_its_text(process),
             most_samples=_most_samples(process),
@@ -184,6 +187,44 @@ def _most_samples(process: TrainingProcess) -> float | None:
         if given is not None:
             return most_samples(given.value.value if isinstance(given.value, Set) else given.word.known_end)
     return None
+
+
+_DATA = lazy_re.compile(r"(?:train|dataset|data)[-_]?(?:name|path|dir|file|root|set)?")
+_OUTPUT = lazy_re.compile(r"-{1,2}(?:o|out|output)(?:[-_](?:dir|path|file|folder))?")
+_FEWER = lazy_re.compile(r"--(?:max|num|n|limit)[-_](?:train[-_])?(?:samples|examples|rows)")
+
+
+_MOST_COMMANDS = 100
+"""Commands of a script that are looked through for one that prepares the data."""
+
+
+def _cut_before(process: TrainingProcess) -> float | None:
+    """The samples that a command before it wrote for it: `prepare.py --max_samples 100 --output_dir d`, and then
+    `train.py --dataset_name d`."""
+    told = {
+        word.shown
+        for one in process.options.occurrences
+        if _DATA.fullmatch(one.name) and (word := _value_word(process, one.word)) is not None
+    }
+    if not told:
+        return None
+    for command in islice(process.container.commands, _MOST_COMMANDS):
+        if command.place == process.command.place:
+            break
+        samples, writes = None, False
+        for option, value in pairwise(command.words):
+            if _FEWER.fullmatch(option.shown):
+                samples = _number(value.setting)
+            writes = writes or (_OUTPUT.fullmatch(option.shown) is not None and value.shown in told)
+        if writes and samples is not None:
+            return samples
+    return None
+
+
+def _value_word(process: TrainingProcess, option: Word) -> Word | None:
+    """The word behind an option."""
+    words = process.command.words
+    return next((after for word, after in pairwise(words) if word is option), None)
 
 
 def _whole(setting: Setting[str] | None) -> float | None:

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from kube_gaplint.findings import Change, Fix, Gap, ReplaceValue, Severity
 from kube_gaplint.model.needs import sets_retention
+from kube_gaplint.model.pace import Pace
 from kube_gaplint.model.setting import Set
 from kube_gaplint.model.training import TrainingProcess
 from kube_gaplint.rule import Context, rule
@@ -17,13 +18,13 @@ from kube_gaplint.rule import Context, rule
     severity=Severity.WARNING,
     evidence=("adaptdl-70", "disk-full-checkpoints"),
 )
-def check(process: TrainingProcess, _context: Context) -> Iterator[Gap]:
+def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
     """Only one checkpoint is kept: a failure while it is being replaced leaves none.
 
     ## What it flags
     A retention of exactly one (`save_total_limit=1`, `save_num_checkpoints_to_keep: 1`). A best checkpoint that is kept
-    beside it makes two, and is left alone; so is Lightning's `save_top_k`, which removes the old file when the new one
-    is written.
+    beside it makes two, and is left alone; so are Lightning's `save_top_k`, which removes the old file when the new one
+    is written, smoke tests, and runs that end before a second checkpoint is due.
 
     ## Why it hurts
     The old checkpoint is deleted around the moment in which the new one is written, which is when a full disk or a
@@ -82,6 +83,9 @@ def check(process: TrainingProcess, _context: Context) -> Iterator[Gap]:
         return
     if any(isinstance(one, Set) and one.value for one in (settings.best_only, settings.in_memory)):
         return
+    pace = Pace.of(process, context.profile)
+    if pace.smoke or _saves_once(process, pace):
+        return
     changes: tuple[Change, ...] = ()
     if retention.origin.place.text.strip("\"'") == "1":
         changes = (ReplaceValue(retention.origin, "2"),)
@@ -93,3 +97,10 @@ def check(process: TrainingProcess, _context: Context) -> Iterator[Gap]:
         fix=Fix("keep 2", changes, safe=True),
         container=process.container.name,
     )
+
+
+def _saves_once(process: TrainingProcess, pace: Pace) -> bool:
+    """The run is over before the second save is due: none takes the place of another."""
+    interval, steps = process.settings.save_interval, pace.most_steps
+    between = pace.steps(interval.value) if isinstance(interval, Set) else None
+    return between is not None and steps is not None and steps < 2 * between

@@ -3,9 +3,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kube_gaplint.findings import Fix, Gap, Related, Severity
+from kube_gaplint.model.budget import SHORT_SECONDS
 from kube_gaplint.model.pace import Pace
 from kube_gaplint.model.scale import size
-from kube_gaplint.model.setting import Set
+from kube_gaplint.model.setting import Absent, Set
 from kube_gaplint.model.storage import durable_mounts, lasting
 from kube_gaplint.model.training import TrainingProcess
 from kube_gaplint.rule import Context, rule
@@ -29,7 +30,8 @@ def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
     text saves in no loop without it. Info where the program is not visible and no volume or bucket is either, where a
     script of your own saves nothing, or only when its training is over, and for replicas of torchft, which take their
     state from one another. Smoke tests of up to 200 steps are left alone, whether an option or the program's text says
-    so, or epochs, batch size and a data set of known size (GSM8K); so are benchmarks, evaluation and inference.
+    so, or epochs, batch size and a data set of known size (GSM8K); so are jobs that are ended after an hour at most and
+    not started again, benchmarks, evaluation and inference.
     Megatron-LM refuses `--save` without `--save-interval`: a program that is started so is a fork with a schedule of
     its own, and left alone.
 
@@ -84,7 +86,9 @@ def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
     - https://github.com/appvision-ai/fast-bert/issues/203
     """
     workload = process.workload
-    if not workload.trains or workload.controller_saves or Pace.of(process, context.profile).smoke:
+    if not workload.trains or workload.controller_saves or _within_an_hour(process):
+        return
+    if Pace.of(process, context.profile).smoke:
         return
     saving = process.settings.saving
     who = process.framework.title if process.framework is not None else "the program"
@@ -126,6 +130,13 @@ def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
             fix=Fix("mount a claim, or save to a bucket"),
             container=process.container.name,
         )
+
+
+def _within_an_hour(process: TrainingProcess) -> bool:
+    """The job is ended after an hour at most, and nothing starts it again: there is no more than that to lose."""
+    deadline, batch = process.workload.deadline_seconds, process.workload.batch
+    once = batch is None or isinstance(batch.continuation, Absent)
+    return once and isinstance(deadline, Set) and deadline.value <= SHORT_SECONDS
 
 
 def _told_where(process: TrainingProcess) -> bool:
