@@ -55,6 +55,8 @@ def test_what_lies_among_the_tests_of_the_software_is_one() -> None:
         ("[bash, -c, 'python -c \"m(x).backward(); optimizer.step()\"']", "unknown"),
         ("[bash, -c, 'python -c \"import subprocess; subprocess.run(1)\"']", "unknown"),
         ("[torchrun, main.py, --mode, train]", "training"),
+        ("[torchrun, main.py, --epochs, '9', --benchmark_dir, exp]", "benchmark"),
+        ("[torchrun, main.py, --epochs, '9', --benchmark-steps, '0']", "training"),
         ("[torchrun, main.py, --inject_faults, --steps=9000]", "benchmark"),
         ("[torchrun, main.py, --inject_faults=false, --steps=9000]", "training"),
         ("[python, main.py, trainer.max_steps=100]", "training"),

@@ -24,7 +24,13 @@ def least(**contents: str) -> tuple[int, ...] | None:
         ("torch==2.1.1", (2, 1, 1)),
         ("torch >= 2.4 # the newest", (2, 4)),
         ("torch[opt]~=2.0.1", (2, 0, 1)),
-        ("torchvision==0.17.0", None),
+        ("torchvision==0.17.0", (2, 2)),
+        ("torchvision>=0.15.2", (2, 0)),
+        ("torchvision==0.9.0", None),
+        ("triton==3.1.0", (2, 5)),
+        ("torchaudio==2.3.1", (2, 3)),
+        ("tritonclient==3.1.0", None),
+        ("triton<3.1.0", None),
         ("pytorch-lightning==2.1", None),
         ("# torch==2.3", None),
         ("torch", None),
@@ -41,6 +47,19 @@ def test_other_forms_and_the_oldest_of_all() -> None:
     lock = '[[package]]\nname = "torch"\nversion = "2.6.0"\n\n[[package]]\nname = "x"\nversion = "1.0"\n'
     assert least(uv__lock=lock) == (2, 6, 0)
     assert least(uv__lock=lock, requirements__txt="torch>=1.13\n") == (1, 13)
+
+
+def test_torch_s_own_release_counts_before_that_of_its_companions() -> None:
+    assert least(requirements__txt="torch==2.0.1\ntriton==3.1.0\n") == (2, 0, 1)
+    assert least(requirements__txt="triton==2.0.0\ntorchvision>=0.16\n") == (2, 1)  # both have to fit
+    assert least(environment__yml="dependencies:\n  - pytorch-cuda=12.1\n  - pytorch\n") == (2, 1)
+
+
+def test_companions_say_where_their_release_stands() -> None:
+    found = asked_torch(lambda _path: None, lambda: [[WholeText(Source("requirements.yaml", "- triton>=2.2.0\n"))]])
+    assert found is not None
+    note = "requirements.yaml asks for triton 2.2.0 or later, which goes with torch 2.2 or later"
+    assert (found.value, found.origin.note, found.origin.place.text) == ((2, 2), note, "2.2.0")
 
 
 def test_a_list_by_another_name_counts_where_no_other_says_anything() -> None:

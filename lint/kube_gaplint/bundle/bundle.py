@@ -37,7 +37,7 @@ Found: TypeAlias = "KubeObject | Unknown | None"
 _LARGEST_REFERRED = 2**20
 _MOST_FILES_A_FOLDER = 400
 _MOST_FILES_SEARCHED = 4000
-_REQUIREMENTS = lazy_re.compile(r"(?i)[\w.-]*req[\w.-]*\.(?:txt|in)|[\w.-]*(?:conda|env)[\w.-]*\.ya?ml")
+_REQUIREMENTS = lazy_re.compile(r"(?i)[\w.-]*req[\w.-]*\.(?:txt|in|ya?ml)|[\w.-]*(?:conda|env)[\w.-]*\.ya?ml")
 """How people call their lists of packages, misspelt ones included."""
 _MOST_REQUIREMENTS = 20
 

@@ -239,6 +239,12 @@ TRAINING_OPTIONS = frozenset({
 # Options that only programs which measure a finished model have (EleutherAI's lm-evaluation-harness and its forks).
 EVALUATION_OPTIONS = frozenset({"model-args", "num-fewshot", "bootstrap-iters", "fewshot-as-multiturn"})
 
+# Options by which a training program measures itself: where the results go, and how long it does so.
+BENCHMARK_OPTIONS = frozenset({
+    "benchmark-dir", "benchmark-log-dir", "benchmark-only", "benchmark-steps", "benchmark-iters", "benchmark-runs",
+    "benchmark-iterations", "benchmark-duration", "benchmark-epochs-num", "bench-steps", "benchmarking",
+})  # fmt: skip
+
 # The word behind a Python script that says which of its jobs it is to do.
 SUBCOMMANDS: dict[str, Meaning] = {
     "train": "training", "fit": "training", "pretrain": "training", "finetune": "training",

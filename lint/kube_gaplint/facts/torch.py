@@ -219,6 +219,34 @@ def monitor_interval_seconds(release: Release) -> float:
     return 5.0 if release < (2, 4) else 0.1
 
 
+COMPANIONS: dict[str, tuple[tuple[Release, Release], ...]] = {
+    "triton": (
+        ((2, 0), (2, 0)), ((2, 1), (2, 1)), ((2, 2), (2, 2)), ((2, 3), (2, 3)), ((3, 0), (2, 4)), ((3, 1), (2, 5)),
+        ((3, 2), (2, 6)), ((3, 3), (2, 7)), ((3, 4), (2, 8)),
+    ),
+    "torchvision": (
+        ((0, 14), (1, 13)), ((0, 15), (2, 0)), ((0, 16), (2, 1)), ((0, 17), (2, 2)), ((0, 18), (2, 3)),
+        ((0, 19), (2, 4)), ((0, 20), (2, 5)), ((0, 21), (2, 6)), ((0, 22), (2, 7)), ((0, 23), (2, 8)),
+    ),
+    "torchaudio": (
+        ((0, 13), (1, 13)), ((2, 0), (2, 0)), ((2, 1), (2, 1)), ((2, 2), (2, 2)), ((2, 3), (2, 3)), ((2, 4), (2, 4)),
+        ((2, 5), (2, 5)), ((2, 6), (2, 6)), ((2, 7), (2, 7)), ((2, 8), (2, 8)),
+    ),
+    "pytorch-cuda": (((11, 6), (1, 12)), ((11, 7), (1, 13)), ((11, 8), (2, 0)), ((12, 1), (2, 1)), ((12, 4), (2, 4))),
+}  # fmt: skip
+"""Packages that belong to one release of torch: from which release of theirs on torch has at least which one.
+
+Torch's wheels require one triton, torchvision's and torchaudio's one torch (Requires-Dist; the tables in the READMEs of
+pytorch/vision and pytorch/audio). `pytorch-cuda` is conda's choice of CUDA (pytorch.org, previous versions).
+"""
+
+
+def torch_beside(package: str, version: Release) -> Release | None:
+    """The oldest torch that goes with a release of one of its companions; None where that is not known."""
+    found = [torch for since, torch in COMPANIONS.get(package, ()) if since <= version]
+    return found[-1] if found else None
+
+
 class ShippedNccl(Struct, frozen=True):
     """The NCCL release that the default CUDA wheel of a torch release requires."""
 

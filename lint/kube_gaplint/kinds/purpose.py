@@ -21,7 +21,7 @@ from kube_gaplint.lazy_re import globs
 from kube_gaplint.model.command import Command
 from kube_gaplint.model.gpu_use import hides_all
 from kube_gaplint.model.setting import Set, Unknown
-from kube_gaplint.model.training import TrainingProcess
+from kube_gaplint.model.training import OptionValue, TrainingProcess
 from kube_gaplint.model.workload import Classified, Container, Role, Workload
 
 _MOST_WORDS = 200
@@ -208,10 +208,10 @@ def _trial(process: TrainingProcess) -> _Hint | None:
     """What shows that a program looks like a training and is none: it only evaluates, or it tries something out."""
     for occurrence in process.options.occurrences:
         name = occurrence.name.lstrip("-+").replace("_", "-").lower()
-        if name in purposes.EVALUATION_SWITCHES:
-            value = occurrence.value
-            if occurrence.bare or (isinstance(value, Set) and value.value.strip().lower() not in {"false", "0", "no"}):
-                return _Hint("evaluation", f"its option {occurrence.name}", 4)
+        if name in purposes.EVALUATION_SWITCHES and _is_on(occurrence):
+            return _Hint("evaluation", f"its option {occurrence.name}", 4)
+        if name in purposes.BENCHMARK_OPTIONS and _is_on(occurrence):
+            return _Hint("benchmark", f"its option {occurrence.name}", 4)
         if name in purposes.MODES and isinstance(occurrence.value, Set):
             mode = occurrence.value.value.strip("\"'").lower()
             if mode in purposes.EVALUATION_MODES:
@@ -252,6 +252,11 @@ def _only_applies(process: TrainingProcess) -> bool:
         return False
     text = process.text
     return text.mentions(*purposes.SIGNS_OF_TRAINING) is False and text.mentions(*purposes.SIGNS_OF_USE) is True
+
+
+def _is_on(option: OptionValue) -> bool:
+    """Whether an option is given with no value, or with one that does not switch it off."""
+    return option.bare or (isinstance(option.value, Set) and option.value.value.strip().lower() not in _OFF)
 
 
 _OFF = frozenset({"", "0", "false", "no", "off", "none", "never"})

@@ -8,6 +8,7 @@ from functools import lru_cache
 
 from kube_gaplint import lazy_re
 from kube_gaplint.facts.images import release
+from kube_gaplint.facts.torch import COMPANIONS, torch_beside
 from kube_gaplint.model.setting import Origin, Set
 from kube_gaplint.model.training import Release
 from kube_gaplint.text.source import Files, PlacedText, WholeText
@@ -22,6 +23,11 @@ _ASKED = lazy_re.compile(
     r"""["' ]*(?:(?P<exact>={2,3}(?!=))|=|>=?|~=)["' ^]*(?P<least>\d+(?:\.\d+)+)"""
 )
 """A line that asks for torch at a release or a later one: `torch>=2.2`, `- pytorch=2.1.0`, `torch = "^2.3"`."""
+_BESIDE = lazy_re.compile(
+    rf"""(?m)^(?!\s*\#)[^\n\#]*?(?<![\w.-])(?P<name>{"|".join(COMPANIONS)})"""
+    r"""["' ]*(?P<how>={1,3}|>=?|~=)["' ^]*(?P<least>\d+(?:\.\d+)+)"""
+)
+"""A line that asks for a package that belongs to one release of torch."""
 _LOCKED = lazy_re.compile(r"""(?m)^name = "torch"\r?\nversion = "(?P<least>\d+(?:\.\d+)+)""")
 
 
@@ -29,15 +35,30 @@ def asked_torch(files: Files, around: Callable[[], Iterable[Iterable[WholeText]]
     """The oldest torch that fits what the project asks for; None where no file of it says. Where several files say
     different things, the oldest of all.
 
+    Packages that belong to one release of torch (triton, torchvision) tell it where torch is not named with a release.
     `around` gives the files whose names are no standard ones (`requirements-gpu.txt`), of one folder after the other:
     they count where no other says anything.
     """
-    found = [one for name in _FILES if (text := files(name)) is not None for one in _asked(text, name)]
-    for texts in around() if not found else ():
-        found = [one for text in texts for one in _asked(text, text.source.path)]
+    texts: list[tuple[PlacedText, str]] = [(text, name) for name in _FILES if (text := files(name)) is not None]
+    found, beside = _of_files(texts)
+    for folder in around() if not found else ():
+        found, more = _of_files([(text, text.source.path) for text in folder])
+        beside = beside or more
         if found:
             break
-    return min(found, key=lambda one: one.value) if found else None
+    return min(found or beside, key=lambda one: one.value, default=None)
+
+
+def _of_files(texts: Iterable[tuple[PlacedText, str]]) -> tuple[list[Set[Release]], list[Set[Release]]]:
+    """What files ask for by torch's own name, and by those of its companions."""
+    found: list[Set[Release]] = []
+    beside: list[Set[Release]] = []
+    for text, path in texts:
+        found.extend(_asked(text, path))
+        told = _told_beside(text, path)
+        if told is not None:
+            beside.append(told)
+    return found, beside
 
 
 def _asked(text: PlacedText, path: str) -> Iterator[Set[Release]]:
@@ -49,6 +70,20 @@ def _asked(text: PlacedText, path: str) -> Iterator[Set[Release]]:
         if least is not None:
             note = f"{posixpath.basename(path)} asks for torch {shown}" + ("" if exact else " or later")
             yield Set(least, Origin(text.place(start, end), "derived", note))
+
+
+def _told_beside(text: PlacedText, path: str) -> Set[Release] | None:
+    """The oldest torch that goes with its companions in one file, all of which have to fit."""
+    found: list[Set[Release]] = []
+    for match in _BESIDE.finditer(text.text) if len(text.text) <= _LARGEST else ():
+        version = release(match["least"])
+        least = None if version is None else torch_beside(match["name"], version)
+        if least is not None:
+            later = "" if match["how"].startswith("=") else " or later"
+            asked = f"{posixpath.basename(path)} asks for {match['name']} {match['least']}{later}"
+            note = f"{asked}, which goes with torch {'.'.join(map(str, least))} or later"
+            found.append(Set(least, Origin(text.place(*match.span("least")), "derived", note)))
+    return max(found, key=lambda one: one.value) if found else None
 
 
 @lru_cache(maxsize=64)

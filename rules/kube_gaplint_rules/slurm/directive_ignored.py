@@ -32,8 +32,9 @@ def check(batch: Batch, _context: Context) -> Iterator[Gap]:
     ## What it flags
     A line that sbatch does not read: behind the first command, with a blank between `#` and `SBATCH` in front of an
     option, indented, or with an option that only srun knows (sbatch then refuses the whole script). With a blank it is
-    a warning, because some people switch lines off so, and info where the line, or one next to it that is written
-    alike, chooses where the job runs (`--partition`, `--qos`): a preemptible queue goes with its `--requeue`. Quiet for
+    a warning, because some people switch lines off so, and info where other directives are in force and the line asks
+    for resources (`--mem`, `--exclusive`), or where it, or one next to it that is written alike, chooses where the job
+    runs (`--partition`, `--qos`): a preemptible queue goes with its `--requeue`. Quiet for
     `##SBATCH`, for prose, for here-documents that hold another script, for a commented-out alternative of an option
     that is in force, and for placeholders (`<your options>`, `{{ options }}`, also on a line of their own:
     `{account_line}`), which somebody fills in.
@@ -114,9 +115,16 @@ def _refused(batch: Batch, literal: list[Directive], submitted: Origin) -> Gap:
 
 
 def _severity(batch: Batch, first: Directive) -> Severity:
-    if first.is_comment and not first.after_command and not WHERE.isdisjoint(_block(batch, first)):
-        return Severity.INFO
+    if first.is_comment and not first.after_command:
+        block = _block(batch, first)
+        if not WHERE.isdisjoint(block) or (HARMLESS.isdisjoint(block) and _some_in_force(batch)):
+            return Severity.INFO
     return Severity.ERROR if batch.trains and not first.is_comment else Severity.WARNING
+
+
+def _some_in_force(batch: Batch) -> bool:
+    """Whether its author knows how a directive is written."""
+    return any(one.in_force for one in batch.directives)
 
 
 def _block(batch: Batch, directive: Directive) -> set[str]:
