@@ -11,6 +11,7 @@ from kube_gaplint.bundle.node_commands import NodeCommandBook
 from kube_gaplint.discover import FileId
 from kube_gaplint.model.setting import Set
 
+EIGHT = '  machine_type = "a2-highgpu-8g"\n'
 POOL = "gcloud container node-pools create p "
 
 
@@ -48,3 +49,30 @@ def most(folder: Path, *scripts: str) -> int | str | None:
 )
 def test_gpus_of_a_node(tmp_path: Path, scripts: list[str], expected: object) -> None:
     assert most(tmp_path, *scripts) == expected
+
+
+@pytest.mark.parametrize(
+    ("files", "expected"),
+    [
+        ({"terraform/pools.tf": '  machine_type = "a2-highgpu-1g"\n'}, 1),
+        ({"terraform/pools.tf": '  machine_type = "e2-standard-8"\n'}, None),
+        ({"terraform/pools.tf": "  machine_type = var.type\n"}, None),
+        ({"eks-infra/nodes.tf": '  instance_types = ["p4d.24xlarge"]\n'}, 8),
+        ({"nodes.tf": '  machine_type = "n1-standard-8"\n  accelerator_count = 2\n'}, 2),
+        # the values of variables count before their defaults
+        (
+            {
+                "tf/variables.tf": '  machine_type = "a2-highgpu-8g"\n',
+                "tf/own.tfvars": 'machine_type = "a2-highgpu-1g"\n',
+            },
+            1,
+        ),
+        ({"tf/variables.tf": EIGHT, "tf/own.tfvars": 'region = "x"\n'}, 8),
+        ({"charts/pools.tf": '  machine_type = "a2-highgpu-1g"\n'}, None),  # no folder of Terraform by its name
+    ],
+)
+def test_gpus_of_a_node_by_terraform(tmp_path: Path, files: dict[str, str], expected: int | None) -> None:
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    assert most(tmp_path) == expected

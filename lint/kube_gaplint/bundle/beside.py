@@ -1,7 +1,7 @@
 # ruff: noqa: PTH118, PTH122
 # Paths are strings here, as everywhere in the bundle.
-"""READMEs, scripts and makefiles beside a file and in the folders around it: people write down there how they submit a
-script and how they make the cluster."""
+"""READMEs, scripts, makefiles and Terraform beside a file and in the folders around it: people write there how they
+submit a script and how they make the cluster."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from itertools import islice
 
 from msgspec import Struct, field
 
-from kube_gaplint import disk
+from kube_gaplint import disk, lazy_re
 from kube_gaplint.discover import FileId, read_file
 from kube_gaplint.text.read import Unreadable, decode
 from kube_gaplint.text.source import PlacedText, Source, WholeText
@@ -21,9 +21,11 @@ _LEVELS = 3
 """Folders searched: the file's own and two around it (`submit.sh`, `slurm/train/run.sbatch`)."""
 _LARGEST = 2**18
 _MOST_FILES = 60
-_ENDINGS = frozenset({".md", ".rst", ".txt", ".sh", ".bash"})
+_ENDINGS = frozenset({".md", ".rst", ".txt", ".sh", ".bash", ".tf", ".tfvars"})
 _NAMES = frozenset({"README", "Makefile", "makefile", "justfile", "Justfile"})
-_MARKS = (b"sbatch", b"node-pools", b"nodegroup", b"nodepool")
+_TERRAFORM_FOLDER = lazy_re.compile(r"(?i)(?:.*[-_.])?(?:terraform|tf|infra|infrastructure)(?:[-_.].*)?")
+"""Folders beside others that hold Terraform: it is kept apart from the manifests."""
+_MARKS = (b"sbatch", b"node-pools", b"nodegroup", b"nodepool", b"machine_type", b"instance_type", b"vm_size")
 """A text without any of these says nothing that is looked for."""
 
 
@@ -48,6 +50,9 @@ class BesideFiles(Struct):
                 for name in disk.file_names(folder)
                 if name in _NAMES or os.path.splitext(name)[1].lower() in _ENDINGS
             ]
+            for inside in filter(_TERRAFORM_FOLDER.fullmatch, disk.folder_names(folder)):
+                below = disk.file_names(os.path.join(folder, inside))
+                names += [os.path.join(inside, name) for name in below if name.endswith((".tf", ".tfvars"))]
             self._folders[folder] = [os.path.join(folder, name) for name in names[:_MOST_FILES]]
         return self._folders[folder]
 

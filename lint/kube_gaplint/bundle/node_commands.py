@@ -1,10 +1,11 @@
-"""How many GPUs a node has, by the commands beside a manifest that make the cluster's node pools: `gcloud container
-node-pools create --accelerator type=nvidia-tesla-t4,count=1`, `eksctl create nodegroup --node-type p4d.24xlarge`, `az
-aks nodepool add --node-vm-size …`.
+"""How many GPUs a node has, by what stands beside a manifest and makes the cluster's node pools: commands (`gcloud
+container node-pools create --accelerator type=nvidia-tesla-t4,count=1`, `eksctl create nodegroup --node-type
+p4d.24xlarge`, `az aks nodepool add --node-vm-size …`) and Terraform (`machine_type = "a2-highgpu-1g"`).
 """
 
 from __future__ import annotations
 
+import re
 from itertools import islice
 
 from msgspec import Struct, field
@@ -23,6 +24,12 @@ _COMMAND = lazy_re.compile(
 )
 _COUNT = lazy_re.compile(r"--accelerator[= \t]+[\"']?[^\s\"']*?\bcount=(?P<count>[^\s,\"'\\]+)")
 _MACHINE = lazy_re.compile(r"--(?:machine-type|node-type|instance-types|node-vm-size)[= \t]+[\"']?([^\s\"'\\]+)")
+_TERRAFORM = lazy_re.compile(
+    r"^[ \t]*(?:(?:machine_type|instance_types?|vm_size)[ \t]*=[ \t]*\[?[ \t]*\"(?P<machine>[\w.-]{1,80})\""
+    r"|accelerator_count[ \t]*=[ \t]*\"?(?P<count>\d{1,2})\b)",
+    re.MULTILINE,
+)
+"""A machine type, or a number of accelerators beside one, that is written out."""
 
 
 class NodeCommandBook(Struct):
@@ -34,7 +41,11 @@ class NodeCommandBook(Struct):
     def most_gpus(self, file: FileId) -> Set[int] | Unknown | None:
         """The most GPUs that a node of the pools has which are made; None where no command makes one with GPUs."""
         most: Set[int] | None = None
-        for _, text in self.beside.around(file):
+        texts = [text for _, text in self.beside.around(file)]
+        given = {_folder(text) for text in texts if _path(text).endswith(".tfvars") and _most_in(text) is not None}
+        for text in texts:
+            if _path(text).endswith(".tf") and _folder(text) in given:
+                continue  # defaults of variables that have values
             if id(text) not in self._most:  # the book of files keeps them all
                 self._most[id(text)] = _most_in(text)
             found = self._most[id(text)]
@@ -45,9 +56,24 @@ class NodeCommandBook(Struct):
         return most
 
 
+def _path(text: PlacedText) -> str:
+    return text.place(0, 0).source.path
+
+
+def _folder(text: PlacedText) -> str:
+    return _path(text).rpartition("/")[0]
+
+
 def _most_in(text: PlacedText) -> Set[int] | Unknown | None:
-    """`most_gpus` for the commands of one file."""
+    """`most_gpus` for the commands of one file, or for its Terraform. Values that Terraform takes from variables do not
+    count: a `.tfvars` beside it may give them."""
     most: Set[int] | None = None
+    if _path(text).endswith((".tf", ".tfvars")):
+        for found in islice(_TERRAFORM.finditer(text.text), _MOST_COMMANDS):
+            each = int(found["count"]) if found["count"] else devices_of(found["machine"]) or 0
+            if each > (0 if most is None else most.value):
+                most = Set(each, Origin(text.place(*found.span())))
+        return most
     for command in islice(_COMMAND.finditer(text.text), _MOST_COMMANDS):
         origin = Origin(text.place(*command.span()))
         gpus = _gpus(command[1])
