@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parents[1]
 ACCEPTED = ROOT / "tools/mutants-accepted.tsv"
 LEAST_SCORE = 85.0
+"""Per cent of the mutants of each module that tests have to notice."""
 SECONDS = 60
 """Seconds of the processor that the tests of one mutant may take: a mutant that loops is noticed by that."""
 MOST_TESTS = 150
@@ -370,6 +371,7 @@ class Mutants:
         for subject in subjects:
             started = time.monotonic()
             count, survivors = self._judge(subject, covered[subject.name])
+            self.ok &= 100 * (count - len(survivors)) >= LEAST_SCORE * count
             new = [one for one in survivors if (one.module, one.text, one.what) not in reasons]
             total, gone, let_be = total + count, gone + count - len(survivors), let_be + len(survivors) - len(new)
             print(
@@ -384,7 +386,6 @@ class Mutants:
         print(
             f"all: {total} mutants, {gone} noticed, {total - gone - let_be} survive, {let_be} accepted, {score:.1f} %"
         )
-        self.ok = score >= LEAST_SCORE
         return True
 
     def _run(self, chosen: Iterable[int], after: Callable[[int], None] = lambda _index: None) -> bool:
