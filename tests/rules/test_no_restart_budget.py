@@ -229,15 +229,16 @@ def test_ranks_that_meet_only_at_the_start_need_all_pods_anew() -> None:
 
 
 @pytest.mark.parametrize(
-    ("gpus", "command", "severity"),
+    ("pods", "command", "severity"),
     [
-        (1, "/opt/start", Severity.INFO),  # 4 GPUs, and nothing is seen of what they do
-        (2, "/opt/start", WARNING),
-        (1, "torchrun, --nnodes=4, t.py", WARNING),
+        (4, "/opt/start", Severity.INFO),  # 4 GPUs, and nothing is seen of what they do
+        (5, "/opt/start", WARNING),
+        (4, "torchrun, --nnodes=4, t.py", WARNING),
     ],
 )
-def test_a_few_gpus_may_be_a_try(gpus: int, command: str, severity: Severity) -> None:
-    one = found(PYTORCH.replace("POD", POD.replace("torchrun, --nnodes=4, t.py OPTIONS", command)), gpus=gpus)
+def test_a_few_gpus_may_be_a_try(pods: int, command: str, severity: Severity) -> None:
+    kind = PYTORCH.replace("replicas: 4", f"replicas: {pods}")
+    one = found(kind.replace("POD", POD.replace("torchrun, --nnodes=4, t.py OPTIONS", command)), gpus=1)
     assert one is not None
     assert one.severity is severity
 
