@@ -8,6 +8,7 @@ from __future__ import annotations
 import pytest
 from job_samples import UNKNOWN, gpu_pod, layers, main, plain, role, workload
 
+from kube_gaplint.model.start import runtime_fetches
 from kube_gaplint.model.workload import Workload
 
 
@@ -20,6 +21,47 @@ def ray_job(spec: str = "", group: str = "replicas: 3, minReplicas: 3, maxReplic
         + "    headGroupSpec: {template: {spec: {containers: [{name: h, image: i, env: [{name: A, value: b}]}]}}}\n"
         f"    workerGroupSpecs: [{{groupName: g, {group}, template: {gpu_pod('[]')}}}]\n"
     )
+
+
+@pytest.mark.parametrize(
+    ("environment", "fetched"),
+    [
+        ("pip: [torch, 'numpy==2.1']", [("pip install", False)]),
+        ("pip: ['numpy==2.1']", [("pip install", True)]),
+        ("pip: requirements.txt", [("pip install", False)]),
+        ("pip: {packages: [torch], pip_check: false}", [("pip install", False)]),
+        ("pip: {packages: [torch], pip_install_options: ['--no-index']}", []),
+        ("pip: ['--index-url https://pypi.acme.example/simple', torch]", []),
+        ("pip: ['torch>=2; python_version < \"4\"']", [("pip install", False)]),
+        ("pip: []", []),
+        ("uv: [torch]", [("uv pip install", False)]),
+        ("conda: training", []),
+        ("conda: environment.yml", [("conda env create", False)]),
+        ("conda: {dependencies: [pip]}", [("conda env create", False)]),
+        ("working_dir: https://github.com/acme/runs/archive/HEAD.zip", [("the archive of a branch", False)]),
+        (
+            "working_dir: https://gitlab.com/acme/runs/-/archive/main/runs-main.zip",
+            [("the archive of a branch", False)],
+        ),
+        (
+            "py_modules: ['https://github.com/acme/lib/archive/refs/heads/dev.zip']",
+            [("the archive of a branch", False)],
+        ),
+        ("working_dir: https://github.com/acme/runs/archive/refs/tags/v1.zip", []),
+        ("working_dir: https://github.com/acme/runs/archive/v1.2.3.zip", []),
+        ("working_dir: 's3://acme/runs.zip'", []),
+        ("working_dir: '${CODE}'", []),
+        ("{pip: [torch], env_vars: {PIP_INDEX_URL: 'http://pypi.acme.example'}}", []),
+    ],
+)
+def test_what_a_runtime_environment_fetches(environment: str, fetched: list[tuple[str, bool]]) -> None:
+    found = runtime_fetches(ray_job(f"runtimeEnvYAML: |\n  {environment}"))
+    assert [(one.installer.title, one.pinned) for one in found] == fetched
+
+
+def test_without_a_runtime_environment_nothing_is_fetched() -> None:
+    assert not list(runtime_fetches(ray_job()))
+    assert not list(runtime_fetches(ray_job("runtimeEnvYAML: '{{ .Values.runtime }}'")))
 
 
 @pytest.mark.parametrize(

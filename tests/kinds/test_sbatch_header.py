@@ -133,6 +133,23 @@ def test_a_line_of_a_template_may_become_options() -> None:
     assert not header("#!/bin/bash\n#SBATCH -N1\nsrun x {{ options }}\n").open_because
 
 
+@pytest.mark.parametrize(
+    "line",
+    ["{account}", "{account_line} {qos_line}", "${EXTRA}", "$EXTRA", "<your options>", "%(options)s", "@@OPTIONS@@",
+     "@OPTIONS@", "%%options%%", "__OPTIONS__"],
+)  # fmt: skip
+def test_a_line_to_be_filled_in_is_no_command(line: str) -> None:
+    found = header(f"#!/bin/bash\n{line}\n#SBATCH -N1\nsrun x\n")
+    assert [(directive.name, directive.in_force) for directive in found.directives] == [("nodes", True)]
+    assert found.open_because
+
+
+@pytest.mark.parametrize("line", ["{ date; }", "module load __CUDA__", "{account", "source $ENV"])
+def test_a_command_with_a_placeholder_is_one(line: str) -> None:
+    found = header(f"#!/bin/bash\n{line}\n#SBATCH -N1\nsrun x\n")
+    assert [directive.after_command for directive in found.directives] == [True]
+
+
 def test_lines_in_here_documents_belong_to_other_scripts() -> None:
     found = directives("#SBATCH -N 1", "cat > x.sbatch <<-'EOF'", "#SBATCH --bad", "\tEOF", "#SBATCH --late")
     assert [(directive.name, directive.in_force) for directive in found] == [("nodes", True), ("late", False)]

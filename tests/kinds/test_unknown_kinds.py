@@ -27,6 +27,26 @@ def test_an_unknown_kind_is_claimed_as_far_as_its_template_goes() -> None:
     assert found.roles[0].pod.overrides_unknown
 
 
+@pytest.mark.parametrize(
+    ("field", "saves"),
+    [
+        ("checkpointConfig: {interval: 30m}", True),
+        ("recovery: {snapshotEvery: 30m}", True),
+        ("checkpointing: true", True),
+        ("checkpointing: false", False),
+        ("checkpointConfig: {enabled: false}", False),
+        ("checkpoint: None", False),
+        ("replicas: 2", False),
+    ],
+)
+def test_a_controller_that_is_told_of_checkpoints_may_take_them(field: str, saves: bool) -> None:
+    found = workload(
+        "apiVersion: acme.example/v1\nkind: MegaTrain\nmetadata: {name: m}\nspec:\n"
+        f"  {field}\n  podTemplate: {gpu_pod('[python, train.py, --checkpoint-dir=/c]')}\n"
+    )
+    assert found.controller_saves is saves
+
+
 def test_a_bare_pod_spec_in_an_unknown_kind_is_found() -> None:
     found = workload(
         "apiVersion: acme.example/v1\nkind: MegaTrain\nmetadata: {name: m}\n"

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from model_samples import process, workloads
 
+from kube_gaplint.model.pod import asks_no_program, probe
 from kube_gaplint.model.stopping import asked_grace, deaf_shell, grace_ceiling, grace_shown, time_to_save
 
 HELD = '[bash, -c, "torchrun train.py > log.txt 2>&1"]'
@@ -29,6 +30,29 @@ HELD = '[bash, -c, "torchrun train.py > log.txt 2>&1"]'
 )
 def test_shells_that_keep_the_signal(command: str, pod: str, held: bool, tmp_path: Path) -> None:
     assert (deaf_shell(process(tmp_path, command=command, pod=pod)) is not None) is held
+
+
+@pytest.mark.parametrize(
+    ("action", "asks_nothing"),
+    [
+        ("exec: {command: [pgrep, -f, train.py]}", True),
+        ("exec: {command: [/usr/bin/nvidia-smi]}", True),
+        ("exec: {command: [bash, -c, 'ps aux | grep python | grep -v grep']}", True),
+        ("exec: {command: [sh, -c, 'if [ ! -f /tmp/alive ]; then exit 1; fi']}", True),
+        ("exec: {command: [sh, -c, 'test \"$(cat /tmp/state)\" = up 2>/dev/null']}", True),
+        ("exec: {command: [sh, -c, 'pgrep python && curl -f localhost:8080']}", False),
+        ("exec: {command: [sh, -c, 'find /tmp/beat -mmin -5 | grep .']}", False),
+        ("exec: {command: [sh, -c, 'test $(( $(date +%s) - $(cat /tmp/beat) )) -lt 60']}", False),
+        ("exec: {command: [python, -c, 'import torch']}", False),
+        ("exec: {command: ['${PROBE}']}", False),
+        ("httpGet: {path: /, port: 80}", False),
+    ],
+)
+def test_probes_that_ask_nothing_of_the_program(action: str, asks_nothing: bool, tmp_path: Path) -> None:
+    found = process(tmp_path, more=f"livenessProbe: {{{action}}}")
+    alive = probe(found.container, "liveness")
+    assert alive is not None
+    assert asks_no_program(alive) is asks_nothing
 
 
 def test_sh_is_dash_by_the_image(tmp_path: Path) -> None:

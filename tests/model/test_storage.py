@@ -13,7 +13,7 @@ from kube_gaplint.model.storage import durable_mounts, volume_at
 MOUNTS = (
     "volumeMounts: [{name: claim, mountPath: /data}, {name: scratch, mountPath: /data/scratch/}, "
     "{name: claim, mountPath: /ro, readOnly: true}, {name: code, mountPath: /code}, "
-    "{name: gone, mountPath: /gone}, {name: claim, mountPath: '/runs/${RUN}'}]"
+    "{name: gone, mountPath: /gone}, {name: scratch, mountPath: dev/shm}, {name: claim, mountPath: '/runs/${RUN}'}]"
 )
 VOLUMES = (
     "volumes: [{name: claim, persistentVolumeClaim: {claimName: c}}, {name: scratch, emptyDir: {}}, "
@@ -32,6 +32,7 @@ ENV = "[{name: RUN, valueFrom: {secretKeyRef: {name: s, key: k}}}]"
         ("/data/../tmp/x", None),
         ("/database", None),
         ("/tmp/x", None),
+        ("/dev/shm/x", "scratch"),
         ("/gone/x", "?"),
         ("/runs/7/ckpt", "?"),
         ("ckpt", "?"),

@@ -155,6 +155,28 @@ def test_duplicate_keys_are_reported_and_the_last_one_counts() -> None:
 
 
 @pytest.mark.parametrize(
+    ("first", "second", "same"),
+    [
+        ("[{key: gpu, operator: Exists}]", '[{operator: "Exists", key: gpu}]', True),
+        ("[a, b]", "[b, a]", False),
+        ("[a, b]", "[a]", False),
+        ("{a: 1}", "{a: 1, b: 2}", False),
+        ("{a: {b: [1]}}", "{a: {b: [2]}}", False),
+        ("8", '"8"', False),
+        ("1", "true", False),
+        ("yes", "true", True),
+        ("", "{}", False),
+        ("&x {a: 1}", "*x", True),
+        (f"[{'a, ' * 3000}]", f"[{'a,' * 3000}]", False),
+    ],
+    ids=lambda value: str(value)[:30],
+)
+def test_a_repeated_key_has_an_equal_value(first: str, second: str, same: bool) -> None:
+    composed = read(f"k: {first}\nk: {second}\n")
+    assert [problem.kind for problem in composed.problems] == ["repeated-key" if same else "duplicate-key"]
+
+
+@pytest.mark.parametrize(
     ("text", "place", "words"),
     [
         ("a:\n\tb: c\n", "2:1", "tab"),
