@@ -8,6 +8,7 @@ from typing import Literal
 
 from msgspec import Struct
 
+from kube_gaplint import lazy_re
 from kube_gaplint.facts.storage import (
     COPYING_PROGRAMS,
     DELETING_PROGRAMS,
@@ -85,8 +86,8 @@ def kept(process: TrainingProcess, path: Setting[str]) -> Kept:
         text, whole = path.prefix, False
     else:
         return Kept("unknown")
-    if not text:
-        return Kept("unknown")  # a placeholder that the shell took for a redirection, say
+    if not text or _TO_FILL_IN.match(text):
+        return Kept("unknown")  # a placeholder that the shell took for a redirection, say, or that sed fills in
     if "://" in text:
         return Kept("kept", "an object store")
     if process.workload.batch is not None:
@@ -98,6 +99,10 @@ def kept(process: TrainingProcess, path: Setting[str]) -> Kept:
     if not whole and any(_may_cover(mount, text) for mount in container.mounts):
         return Kept("unknown")
     return _by_volume(volume_at(text, container, pod))
+
+
+_TO_FILL_IN = lazy_re.compile(r"(?:\./)?[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+(?:/|\Z)")
+"""A path that begins with a folder called like a variable, `MODEL_PATH/run`: something fills it in."""
 
 
 def own_disk(path: str) -> str:
