@@ -8,7 +8,7 @@ import pytest
 from model_samples import process, workloads
 
 from kube_gaplint.facts.datasets import most_samples, toy_in
-from kube_gaplint.model.pace import Pace, trains_on_a_toy
+from kube_gaplint.model.pace import Pace, steps_by_default, trains_on_a_toy
 from kube_gaplint.model.profile import Profile
 from kube_gaplint.model.training import Quantity, Unit
 
@@ -237,3 +237,60 @@ def test_batches_that_cut_an_epoch_short(batches: str, steps: int | None, tmp_pa
         f"[python, train.py, --trainer.max_epochs=1, --trainer.devices=8, --trainer.limit_train_batches={batches}]"
     )
     assert Pace.of(process(tmp_path, command=command), Profile()).epoch_steps == steps
+
+
+@pytest.mark.parametrize(
+    ("prepare", "train", "samples"),
+    [
+        ("prepare.py --max_samples 120 --output_dir /data/cut", "--dataset_name /data/cut", 120),
+        ("prepare.py --num-examples 120 -o /data/cut", "--data-dir /data/cut", 120),
+        ("prepare.py --output_dir /data/cut --limit-rows 120", "--data_path /data/cut", 120),
+        ("prepare.py --max_samples 120 --output_dir /data/other", "--dataset_name /data/cut", None),
+        ("prepare.py --output_dir /data/cut", "--dataset_name /data/cut", None),
+        ("prepare.py --max_samples all --output_dir /data/cut", "--dataset_name /data/cut", None),
+        ("prepare.py --max_samples 120 --cache /data/cut", "--dataset_name /data/cut", None),
+        ("prepare.py --max_samples 120 --output_dir /data/cut", "--name /data/cut", None),
+        ("prepare.py --max_samples 120 --output_dir /data/cut", "", None),
+        # What the training itself is told last counts for it.
+        ("prepare.py --max_samples 120 --output_dir /data/cut", "--dataset_name /data/cut --max_train_samples 9", 9),
+    ],
+)
+def test_data_that_the_command_before_cut_down(prepare: str, train: str, samples: int | None, tmp_path: Path) -> None:
+    text = "#!/bin/bash\n#SBATCH --gres=gpu:8\n{}\n{}\n"
+    trains = f"python train.py --output_dir /out --per_device_train_batch_size 8 {train}"
+    for number, (script, expected) in enumerate(
+        (
+            (text.format(f"python {prepare}", trains), samples),
+            (text.format(trains, f"python {prepare}"), 9 if samples == 9 else None),  # afterwards is too late
+        )
+    ):
+        (folder := tmp_path / str(number)).mkdir()
+        (workload,) = workloads(folder, train_sbatch=script)
+        (found,) = [one for one in workload.processes if one.program == "train.py"]
+        assert Pace.of(found, Profile()).cut_to == expected
+
+
+COUNTED = """\
+import argparse
+import torch
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--max_steps", type=int, default=30_000)
+args = parser.parse_args()
+model = torch.nn.Linear(8, 1)
+optimizer = torch.optim.AdamW(model.parameters())
+step = 0
+while step < args.max_steps:
+    model(torch.randn(8)).mean().backward()
+    optimizer.step()
+    step += 1
+"""
+
+
+@pytest.mark.parametrize(("options", "steps"), [("", 30_000), (" --max_steps 500", None), (" $MORE", None)])
+def test_steps_up_to_which_a_loop_counts_by_default(options: str, steps: int | None, tmp_path: Path) -> None:
+    """Unless an option says another number, or may say one."""
+    script = f"#!/bin/bash\n#SBATCH --gres=gpu:8\npython train.py{options}\n"
+    (workload,) = workloads(tmp_path, train_sbatch=script, train_py=COUNTED)
+    (found,) = workload.processes
+    assert steps_by_default(found) == steps

@@ -152,3 +152,55 @@ def test_what_may_name_a_place_to_save_to(command: str, env: str) -> None:
 def test_the_file_systems_of_a_cluster_are_not_seen(tmp_path: Path) -> None:
     script = BATCH.format(command="torchrun --nnodes=4 --nproc-per-node=8 train.py --lr=0.1")
     assert finding_in("CKPT002", tmp_path, job__sbatch=script) is None
+
+
+@pytest.mark.parametrize(
+    ("directives", "fires"),
+    [
+        ("--time=1:00:00", False),
+        ("--time=1:00:01", True),
+        ("--time=1:00:00 --array=1-40%1", True),  # each hour begins with nothing
+        ("--job-name=long", True),
+    ],
+)
+def test_no_more_than_an_hour_can_be_lost(directives: str, fires: bool) -> None:
+    command = "torchrun --nnodes=4 --nproc-per-node=8 pretrain_gpt.py --tensor-model-parallel-size=2"
+    head = "".join(f"#SBATCH {one}\n" for one in directives.split())
+    script = BATCH.replace("srun", f"{head}srun").format(command=f"{command} --train-iters=90000")
+    assert (finding("CKPT002", script) is not None) is fires
+
+
+def test_a_job_of_kubernetes_that_ends_within_an_hour() -> None:
+    gpt = AGENT + "pretrain_gpt.py, --tensor-model-parallel-size=2, --train-iters=90000"
+    text = JOB.format(command=gpt, env="", mounts="", volumes="", image="a/b")
+    for limit, fires in ((3600, False), (3601, True)):
+        deadline = text.replace("spec:\n", f"spec:\n  activeDeadlineSeconds: {limit}\n", 1)
+        assert (finding("CKPT002", deadline) is not None) is fires
+
+
+@pytest.mark.parametrize(("options", "message"), [("", True), ("--save-checkpoints", False)])
+def test_a_switch_of_the_program_itself(options: str, message: bool, tmp_path: Path) -> None:
+    program = """\
+import argparse
+import torch
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--save-checkpoints", action="store_true")
+args = parser.parse_args()
+model = torch.nn.Linear(8, 8)
+optimizer = torch.optim.AdamW(model.parameters())
+for epoch in range(300):
+    for _ in torch.utils.data.DataLoader(range(1000)):
+        optimizer.step()
+    if args.save_checkpoints:
+        torch.save(model.state_dict(), f"epoch-{epoch}.pt")
+"""
+    script = BATCH.format(command=f"torchrun --nnodes=4 --nproc-per-node=8 train.py {options}")
+    one = finding_in("CKPT002", tmp_path, job__sbatch=script, train__py=program)
+    assert (one is not None) is message
+    if one is not None:
+        assert one.severity is WARNING
+        assert one.message.startswith("the program does not save while it trains: ")
+        assert one.fix is not None
+        assert one.fix.title == "switch it on, and save to a file system that all nodes share, or an object store"
+        assert [place.note for place in one.related] == ["the switch"]

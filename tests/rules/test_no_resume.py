@@ -35,6 +35,7 @@ GPT = "pretrain_gpt.py, --tensor-model-parallel-size=2, --train-iters=150000, --
 TRAINER = "run_clm.py, --model_name_or_path=/m, --output_dir=/ckpt, --max_steps=9000, --per_device_train_batch_size=8"
 CLIP = "-m, open_clip_train.main, --train-data=/data, --epochs=32"
 OWN = "train.py, --save-dir=/ckpt, --save-steps=100, --max-steps=10000"
+TOY = "train_mnist.py, --save-steps=100, --resume=false"
 TITLE = "let it load the newest checkpoint at its start"
 SCRIPT = """\
 import torch
@@ -139,3 +140,24 @@ def test_the_launcher_starts_all_processes_again(options: str, fires: bool) -> N
 )
 def test_quiet(command: str, limit: int) -> None:
     assert found(command, limit) is None
+
+
+@pytest.mark.parametrize(
+    ("directive", "program", "note"),
+    [
+        ("--time=8:00:00", GPT, "Slurm starts the job again after a lost node, by default"),
+        ("--time=7:59:00", GPT, ""),  # a lost node throws away little
+        ("--job-name=long", GPT, "Slurm starts the job again after a lost node, by default"),
+        ("--time=$LIMIT", GPT, ""),
+        ("--time=8:00:00 --no-requeue", GPT, ""),
+        ("--time=1:00:00 --requeue", GPT, "the job is started again"),
+        ("--time=8:00:00", TOY.replace("mnist", "llm"), "Slurm starts the job again after a lost node, by default"),
+        ("--time=8:00:00", TOY, ""),
+    ],
+)
+def test_slurm_brings_a_long_job_back(directive: str, program: str, note: str) -> None:
+    script = BATCH.replace("#SBATCH --no-requeue\n", "".join(f"#SBATCH {one}\n" for one in directive.split()))
+    one = finding("CKPT005", script.format(options="", program=f"{program} --save=/ckpt".replace(",", "")))
+    assert (one is not None) is bool(note)
+    if one is not None:
+        assert one.related[-1].note == note

@@ -95,7 +95,7 @@ def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
     settings = process.settings
     if not process.workload.trains or Pace.of(process, context.profile).smoke:
         return
-    if isinstance(settings.saving, Absent) or (isinstance(settings.saving, Set) and not settings.saving.value):
+    if isinstance(settings.saving, Set) and not settings.saving.value:
         return
     start = _start(process)
     if start is None:
