@@ -65,6 +65,8 @@ _FOR_SAVING = lazy_re.compile(r"save|checkpoint|ckpt|export|dump", re.IGNORECASE
 _GOES_ON_BY = (("train", "resume_from_checkpoint"), ("fit", "ckpt_path"))
 """Calls of trainers of many kinds, and the keyword by which they are told what to go on from."""
 _RESUME_OPTIONS = frozenset(map(Options.normal, (*CONVENTIONS.resume, *CONVENTIONS.load_path)))
+_BY_ITS_OPTION = lazy_re.compile(r"\bresume_from_checkpoint\s{0,9}=\s{0,9}(?:\w{1,60}\.){0,4}resume_from_checkpoint\b")
+"""A call that hands on what the option of that name gives."""
 _BARE_TRAIN = lazy_re.compile(r"\b\w{0,60}trainer\.train\(\s{0,99}\)", re.IGNORECASE)
 _TRAINERS_OF = frozenset({"transformers", "trl"})
 """Packages whose trainers begin anew where `train` is told of no checkpoint (transformers `Trainer.train`)."""
@@ -1081,11 +1083,13 @@ class _Reader:
         if not makes:
             return None
         finds = self.text.mentions(*rule.finds)
+        call, keyword = _GOES_ON_BY[0]
+        told = script.keywords.get(call, {}).get(keyword)
+        if isinstance(told, Unknown) and not _BY_ITS_OPTION.search(next(self.text.texts, "")):
+            return None  # what it is given is worked out by the program
         if finds is False:
             note = "nothing in the visible program looks for its last checkpoint"
             return Set(False, Origin(script.origin.place, "derived", note))
-        call, keyword = _GOES_ON_BY[0]
-        told = script.keywords.get(call, {}).get(keyword)
         note = "its trainer is given no checkpoint to go on from"
         if isinstance(told, Absent):  # by an option that is left out, say
             return Set(False, Origin(told.origin.place, "derived", note))
