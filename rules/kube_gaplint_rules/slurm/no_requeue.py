@@ -132,10 +132,10 @@ def _trains_anew(process: TrainingProcess) -> bool:
         return True
     if process.framework is not None and process.framework.resume_option[0]:
         return False
+    if not isinstance(resume, Unknown):
+        return isinstance(resume, Absent) or not resume.value
     script = next(process.text.texts, "")
-    if any(sign in script for sign in OWN_LOOP):
-        return not any(sign in script for sign in RESTORES)
-    return isinstance(resume, Absent) or (isinstance(resume, Set) and not resume.value)
+    return any(sign in script for sign in OWN_LOOP) and not any(sign in script for sign in RESTORES)
 
 
 def _switched_off(batch: Batch, asked: Directive | None) -> Gap:
