@@ -55,6 +55,7 @@ _REFERENCE = lazy_re.compile(r"\$\{?[#!]?([A-Za-z_][A-Za-z0-9_]*)")
 _DECLARED = lazy_re.compile(r"(?m)^[ \t]*#[ \t]*gaplint:[ \t]*((?:[\w-]+=[\d.]+[ \t]*)+)$")
 _HYPERPOD = lazy_re.compile(r"(?i)auto[-_ ]?resume|hyperpod|sagemaker")
 """Speaks of the only clusters whose srun knows `--auto-resume`."""
+_TEMPLATES = ("{{", "{%", "<%")
 _SIZE_VARIABLES = lazy_re.compile(r"SLURM_(NNODES|JOB_NUM_NODES|JOB_NODELIST|NODELIST|NTASKS|NPROCS)\b")
 
 
@@ -74,6 +75,8 @@ class BatchScript(Struct):
     """Looks for the site that the text beside the script names; its slurm.conf counts where no other is given."""
     given: tuple[Directive, ...] = ()
     """Options of the `sbatch` that submits it, where that is seen: they win over the script's own."""
+    stands_alone: bool = False
+    """It is a file as it stands: no text that another script, a chart or a template engine fills in."""
     submissions: tuple[Submission, ...] = ()
     """Commands in other files that submit it: what they add may hold, so it is unknown."""
 
@@ -90,6 +93,7 @@ def of_file(script: ScriptFile, bundle: Bundle) -> BatchScript:
         bundle.recipes_near(script.file),
         requirements=lambda: bundle.requirements_near(script.file),
         site=lambda: slurm_conf.documented(script.file, bundle),
+        stands_alone=not any(mark in script.text.text for mark in _TEMPLATES),
         submissions=tuple(bundle.submissions_of(script)),
     )
 
@@ -340,6 +344,7 @@ class _Reading:
             open_because=self.header.open_because,
             submitted_nodes=_fewest_nodes(self.source.submissions),
             submitted_as_is=_as_is(self.source.submissions),
+            stands_alone=self.source.stands_alone,
             submitted_with=_options_of(self.source.submissions),
         )
         role = self._role(subject, nodes, accelerators)

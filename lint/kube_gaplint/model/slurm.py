@@ -161,6 +161,8 @@ class Batch(Struct, eq=False):
     submitted_as_is: Origin | None = None
     """A command around it that gives the very file to sbatch; None where none is seen, or where one beside it may fill
     in the variables of its directives first."""
+    stands_alone: bool = False
+    """It is a file as it stands: no here-document, no value of a ConfigMap, no template."""
     submitted_with: frozenset[str] = frozenset()
     """The options that commands around it give to sbatch, by their long names."""
 

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kube_gaplint import lazy_re
 from kube_gaplint.facts.sbatch import TAKES_NO_TEXT
 from kube_gaplint.findings import AddLine, Change, Fix, Gap, Related, ReplaceValue, Severity
 from kube_gaplint.model.setting import Origin, Set, Unknown
@@ -16,6 +17,11 @@ WHERE = frozenset(
     {"account", "clusters", "constraint", "exclude", "nodelist", "partition", "prefer", "qos", "reservation"}
 )
 """Options that choose where and at what price a job runs: people switch them on and off from run to run."""
+
+CHECKED_BY_SOME = frozenset({"account", "qos"})
+"""Options whose names Slurm looks up where `AccountingStorageEnforce` says so."""
+_ONLY_A_SHELL = lazy_re.compile(r"\$\{\w+:[-=?]")
+"""A variable with what holds where it is not set: `envsubst` knows nothing of the kind."""
 
 
 @rule(
@@ -34,10 +40,12 @@ def check(batch: Batch, _context: Context) -> Iterator[Gap]:
     option, indented, or with an option that only srun knows (sbatch then refuses the whole script). With a blank it is
     a warning, because some people switch lines off so, and info where other directives are in force and the line asks
     for resources (`--mem`, `--exclusive`), or where it, or one next to it that is written alike, chooses where the job
-    runs (`--partition`, `--qos`): a preemptible queue goes with its `--requeue`. Quiet for
-    `##SBATCH`, for prose, for here-documents that hold another script, for a commented-out alternative of an option
-    that is in force, and for placeholders (`<your options>`, `{{ options }}`, also on a line of their own:
-    `{account_line}`), which somebody fills in.
+    runs (`--partition`, `--qos`): a preemptible queue goes with its `--requeue`. Quiet for `##SBATCH`, for prose, for
+    here-documents that hold another script, for a commented-out alternative of an option that is in force, and for
+    placeholders (`<your options>`, `{{ options }}`, also on a line of their own: `{account_line}`), which somebody
+    fills in. A shell variable where Slurm wants a number or a name (`--nodes=$NODES`) is flagged where a README or a
+    script beside it gives this very file to sbatch and nothing there may fill it in first (`envsubst`, `sed`), and
+    where only a shell could: `--account=${ACCOUNT:?}`.
 
     ## Why it hurts
     This rule follows from how sbatch reads a script: it stops at the first line that is neither blank nor a comment,
@@ -86,30 +94,35 @@ def check(batch: Batch, _context: Context) -> Iterator[Gap]:
         if not one.after_command:
             yield _gap(batch, [one])
     literal = [one for one in batch.directives if _is_literal(batch, one)]
-    if literal and batch.submitted_as_is is not None:
-        yield _refused(batch, literal, batch.submitted_as_is)
+    if literal:
+        yield _refused(batch, literal)
 
 
 def _is_literal(batch: Batch, directive: Directive) -> bool:
-    """It holds a shell variable where Slurm takes no text, and no submission that is seen says anything else."""
-    return (
-        directive.variable != ""
-        and directive.in_force
-        and directive.name in TAKES_NO_TEXT
-        and directive.name not in batch.submitted_with
+    """It holds a shell variable where Slurm takes no text, and nothing fills it in: the file is submitted as it stands,
+    or only a shell would know what to do with it."""
+    if not directive.variable or not directive.in_force or directive.name not in TAKES_NO_TEXT:
+        return False
+    if directive.name in batch.submitted_with:
+        return False
+    return batch.submitted_as_is is not None or (
+        batch.stands_alone and _ONLY_A_SHELL.match(directive.variable) is not None
     )
 
 
-def _refused(batch: Batch, literal: list[Directive], submitted: Origin) -> Gap:
-    first = literal[0]
+def _refused(batch: Batch, literal: list[Directive]) -> Gap:
+    first, submitted = literal[0], batch.submitted_as_is
     shown = " and ".join(f"--{one.name} is {one.variable}" for one in literal)
+    as_it_stands = ", and this file is given to it as it stands" if submitted is not None else ""
     return Gap(
         Origin(first.place),
-        f"{shown}: sbatch expands no shell variables, and this file is given to it as it stands",
-        "the job is not accepted at all",
+        f"{shown}: sbatch expands no shell variables{as_it_stands}",
+        "a cluster that checks accounts does not accept the job"
+        if all(one.name in CHECKED_BY_SOME for one in literal)
+        else "the job is not accepted at all",
         detail="variable+" + "+".join(sorted({one.name for one in literal})),
         severity=Severity.ERROR if batch.trains else Severity.WARNING,
-        related=(Related(submitted, "submitted here"),),
+        related=() if submitted is None else (Related(submitted, "submitted here"),),
         fix=Fix(f"take the line out and give --{first.name} to sbatch on the command line, or write the value"),
     )
 
