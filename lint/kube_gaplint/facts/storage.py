@@ -25,7 +25,8 @@ them for an option that few give, and logs of plots."""
 RESTORES = (
     "load_state", "load_checkpoint", "load_ckpt", "load_model", "load_weights", "load_from", "torch.load", "restor",
     "resum", "Resum", "RESUM", "from_checkpoint", "latest_checkpoint", "last_checkpoint", "Checkpointer", "ckpt_path",
-    "CheckpointManager", "Trainer(", ".fit(", "requeue",
+    "CheckpointManager", "Trainer(", ".fit(", "requeue", ".load(", "last_ckpt", "latest", "newest",
+    "last_epoch", "start_step", "start_epoch", "start_iter",
 )  # fmt: skip
 """Parts of a script's text of which one stands wherever it goes on with a run: by calls of its own, or by a trainer
 that may do it."""
