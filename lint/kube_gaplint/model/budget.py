@@ -89,6 +89,8 @@ def runs_once(workload: Workload, profile: Profile) -> Origin | None:
     return layer.origin if isinstance(budget, Set) and budget.value == 0 else None
 
 
+LONG = 8 * 3600.0
+"""Seconds from which on a job is long: a night passes before somebody sees it dead."""
 SHORT_SECONDS = 3600.0
 """A job that is declared to be shorter is cheap to start again."""
 

@@ -22,9 +22,6 @@ if TYPE_CHECKING:
     from kube_gaplint.model.workload import Workload
 
 
-LONG = 8 * 3600.0
-"""Seconds from which on a job is long: a night passes before somebody sees it dead."""
-
 _SYMBOL = lazy_re.compile(r"%\d*([A-Za-z%])")
 
 

@@ -3,11 +3,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kube_gaplint.findings import Fix, Gap, Related, Severity, beside
+from kube_gaplint.model.budget import LONG
 from kube_gaplint.model.pace import Pace, trains_on_a_toy
 from kube_gaplint.model.program_lines import READS_BACK, saves_in_a_loop
 from kube_gaplint.model.scale import size
 from kube_gaplint.model.setting import Absent, Origin, Set, Setting, Unknown
-from kube_gaplint.model.slurm import LONG
 from kube_gaplint.model.training import TrainingProcess
 from kube_gaplint.model.workload import Workload
 from kube_gaplint.rule import Context, rule

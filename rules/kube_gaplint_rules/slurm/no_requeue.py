@@ -6,10 +6,11 @@ from msgspec.structs import replace
 
 from kube_gaplint.facts.storage import OWN_LOOP, RESTORES
 from kube_gaplint.findings import AddLine, Fix, Gap, Related, Severity
+from kube_gaplint.model.budget import LONG
 from kube_gaplint.model.pace import is_smoke, trains_on_a_toy
 from kube_gaplint.model.scale import duration, idle_cost, node_count, size
 from kube_gaplint.model.setting import Absent, Origin, Set, Unknown
-from kube_gaplint.model.slurm import LONG, Batch, Directive
+from kube_gaplint.model.slurm import Batch, Directive
 from kube_gaplint.model.training import TrainingProcess
 from kube_gaplint.rule import Context, rule
 
