@@ -175,7 +175,7 @@ def _texts(command: Command) -> list[str]:
     found: list[str] = []
     for word in command.words[:_MOST_WORDS]:
         text = word.known or word.prefix
-        if found and found[-1] in ("-c", "-lc", "-ec") and " " in text:
+        if found and found[-1] in ("-c", "-lc", "-ec") and " " in text and not _is_python(found[-2:-1]):
             found.extend(_SEPARATORS.sub(" ", text[:_MOST_TEXT]).split()[:_MOST_WORDS])
         else:
             found.append(text)
@@ -214,7 +214,8 @@ def _trial(process: TrainingProcess) -> _Hint | None:
             return _Hint("benchmark", f"its option {occurrence.name}", 4)
         if name in purposes.MODES and isinstance(occurrence.value, Set):
             mode = occurrence.value.value.strip("\"'").lower()
-            if mode in purposes.EVALUATION_MODES:
+            words = purposes.words_of(mode)
+            if purposes.EVALUATION_MODES.intersection(words) and purposes.TRAINING_WORDS.isdisjoint(words):
                 return _Hint("evaluation", f"its option {occurrence.name}={mode}", 4)
         if "config" in name:
             value = occurrence.value
@@ -512,8 +513,11 @@ _SHOWN = 4
 
 def _module(texts: list[str]) -> str:
     """The module that a command has Python run; empty where it has none."""
-    python = "".join(texts[:1]).rsplit("/", 1)[-1].startswith("python")
-    return texts[texts.index("-m") + 1] if python and "-m" in texts[:-1] else ""
+    return texts[texts.index("-m") + 1] if _is_python(texts[:1]) and "-m" in texts[:-1] else ""
+
+
+def _is_python(words: list[str]) -> bool:
+    return "".join(words).rsplit("/", 1)[-1].startswith("python")
 
 
 def _is_no_program(command: Command) -> bool:
@@ -522,7 +526,8 @@ def _is_no_program(command: Command) -> bool:
         return False
     texts = _texts(command)
     if command.name in purposes.CARRIERS or command.name.startswith("python"):
-        return _only_carries(command.name, texts) or matches(_module(texts), NOT_TRAINING_MODULES)
+        module = matches(_module(texts), NOT_TRAINING_MODULES)
+        return module or _only_carries(command.name, texts) or _is_harmless_code(command)
     return command.name in NOT_TRAINING
 
 
@@ -541,11 +546,16 @@ def _check(roles: list[Role]) -> Classified | None:
             for command in container.commands:
                 if command.name in _SHELL_NOISE | _WAITERS | _SHOWS:
                     continue
-                code = _inline_python(command)
-                if code is None or any(call in code for call in (*purposes.TRAINING_CALLS, *_STARTS_MORE)):
+                if not _is_harmless_code(command):
                     return None
                 found = True
     return Classified("smoke", "its Python code takes no gradient and no step") if found else None
+
+
+def _is_harmless_code(command: Command) -> bool:
+    """Whether a command is Python code that takes no gradient and starts nothing else."""
+    code = _inline_python(command)
+    return code is not None and not any(call in code for call in (*purposes.TRAINING_CALLS, *_STARTS_MORE))
 
 
 def _inline_python(command: Command) -> str | None:
