@@ -100,6 +100,7 @@ def test_what_lies_among_the_tests_of_the_software_is_one() -> None:
         ("[torchrun, evaluate.py]", "evaluation"),
         ("[python, main.py]", "training"),  # a Python program on 8 accelerators that runs to its end
         ("[python, -m, venv, /v]", "processing"),
+        ("[python, -c, 'optimizer = Adam(p, lr=1); loss.backward()']", "training"),
         ("[python, -m, pip, install, deepspeed]", "processing"),
         ("[bash, -c, 'pip install deepspeed; python -m deepspeed.env_report']", "processing"),
         ("[bash, -c, 'pip install deepspeed; python -c \"import deepspeed\"']", "processing"),

@@ -175,7 +175,8 @@ def _texts(command: Command) -> list[str]:
     found: list[str] = []
     for word in command.words[:_MOST_WORDS]:
         text = word.known or word.prefix
-        if found and found[-1] in ("-c", "-lc", "-ec") and " " in text and not _is_python(found[-2:-1]):
+        inner = found and found[-1] in ("-c", "-lc", "-ec") and " " in text
+        if inner and not (_is_python(found[-2:-1]) and _trains_nothing(text)):
             found.extend(_SEPARATORS.sub(" ", text[:_MOST_TEXT]).split()[:_MOST_WORDS])
         else:
             found.append(text)
@@ -555,7 +556,11 @@ def _check(roles: list[Role]) -> Classified | None:
 def _is_harmless_code(command: Command) -> bool:
     """Whether a command is Python code that takes no gradient and starts nothing else."""
     code = _inline_python(command)
-    return code is not None and not any(call in code for call in (*purposes.TRAINING_CALLS, *_STARTS_MORE))
+    return code is not None and _trains_nothing(code)
+
+
+def _trains_nothing(code: str) -> bool:
+    return not any(call in code for call in (*purposes.TRAINING_CALLS, *_STARTS_MORE))
 
 
 def _inline_python(command: Command) -> str | None:
