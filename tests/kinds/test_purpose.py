@@ -267,3 +267,14 @@ def test_words_of_script_names(name: str, expected: str | None) -> None:
 def test_jobs_on_processors(options: str, purpose: str) -> None:
     found = workload(job_sbatch=f"#!/bin/bash\n#SBATCH {options}\nsrun python train.py\n")
     assert found.classified.purpose == purpose
+
+
+@pytest.mark.parametrize(
+    ("name", "checks", "scales"),
+    [
+        ("validate_environment.py", True, False), ("validate_and_train.py", False, False), ("train.py", False, False),
+        ("net-scaling-test.sh", False, True), ("strong_scaling.sbatch", False, True), ("scaling_laws.sh", False, False),
+    ],
+)  # fmt: skip
+def test_files_that_try_something_out(name: str, checks: bool, scales: bool) -> None:
+    assert (purposes.only_checks(name), purposes.measures_scaling(name)) == (checks, scales)

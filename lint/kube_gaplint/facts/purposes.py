@@ -316,6 +316,10 @@ CHORES = frozenset({
 # Words of a program's name by which it tries something out.
 CHECKS = frozenset({"validate", "validator", "verify", "verifier", "check", "checker", "diagnose", "diagnostics"})
 
+# Words that together say of a file that it tries out how far something scales.
+SCALING = frozenset({"scaling", "scalability"})
+STUDIES = frozenset({"test", "tests", "study", "bench", "benchmark", "benchmarks", "strong", "weak"})
+
 # Those of them that say in a script's name all that it does, unless the name speaks of training as well.
 PROCESSING = CHORES - {"build", "install", "setup", "list", "healthcheck", "sync", "profile", "split", "shard"}
 TRAINING_WORDS = frozenset({"train", "trainer", "training", "pretrain", "pretraining", "finetune", "finetuning"})
@@ -535,6 +539,18 @@ def words_of(name: str) -> tuple[str, ...]:
     plain = "".join(character if character.isalnum() else " " for character in name.lower()).split()
     pairs = [_PAIRS[pair] for pair in pairwise(plain) if pair in _PAIRS]
     return (*plain, *pairs)
+
+
+def only_checks(name: str) -> bool:
+    """Whether a program by its name tries something out, and speaks of no training: `validate_environment.py`."""
+    words = words_of(name)
+    return bool(CHECKS.intersection(words)) and not TRAINING_WORDS.intersection(words)
+
+
+def measures_scaling(name: str) -> bool:
+    """Whether a file by its name is a scaling study: `model-scaling-test.sh`."""
+    words = words_of(name)
+    return bool(SCALING.intersection(words)) and bool(STUDIES.intersection(words))
 
 
 @lru_cache(maxsize=1024)

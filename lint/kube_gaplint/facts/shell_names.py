@@ -87,3 +87,10 @@ SUCCEED_ANYWAY: Final = frozenset({
 })  # fmt: skip
 """Commands that succeed whether the program before them failed or not: what they work on does not come from it. Sites
 have tools of their own for the statistics of a job: `crc-job-stats.py` (Pittsburgh), `jobstats` (Princeton)."""
+
+COPIES_WHAT_THERE_IS: Final = {
+    "rsync": lazy_re.compile(r"-[A-Za-z]*[ar][A-Za-z]*|--archive|--recursive"),
+    "cp": lazy_re.compile(r"-[A-Za-z]*[arR][A-Za-z]*|--archive|--recursive"),
+}
+"""Commands that copy a folder, by the option that makes them do so: what a failed program has left in it is copied as
+well, and the copy succeeds."""

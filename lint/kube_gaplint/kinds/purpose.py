@@ -68,7 +68,9 @@ def classify(workload: Workload) -> Classified:
         return Classified("cpu", f"{hidden[0]} hides all accelerators")
     if best is not None and best.meaning != "training":
         return Classified(best.meaning, best.reason)
-    folders = workload.origin.place.source.path.replace("\\", "/").split("/")[:-1]
+    *folders, file = workload.origin.place.source.path.replace("\\", "/").split("/")
+    if workload.batch is not None and purposes.measures_scaling(file):
+        return Classified("benchmark", f"its name {file}")
     tests = next((folder for folder in folders if folder.lower() in purposes.TEST_FOLDERS), "")
     if tests:
         return Classified("smoke", f"it lies in {tests}")
@@ -189,7 +191,8 @@ def _of_processes(workload: Workload) -> Iterator[_Hint]:
         yield from (trial for trial in trials[:1] if trial is not None)
     for process in workload.processes:
         name = process.program.rsplit("/", 1)[-1]
-        if process.framework is not None and not purposes.processes_data(name):
+        works = not purposes.processes_data(name) and not purposes.only_checks(name)
+        if process.framework is not None and works:
             yield _Hint("training", f"{process.framework.title} runs in it", 2)
         meaning = purposes.script(name) if name else None
         if meaning is not None:

@@ -132,7 +132,7 @@ def _step(
     spec = srun_spec() if launcher == SRUN else mpi_spec()
     parsed = parse_launcher(command.words[at + 1 :], origin, spec)
     options = parsed.options
-    trains, image = _program(parsed.rest, command, files)
+    trains, image, inside = _program(parsed.rest, command, files)
     if launcher != SRUN:
         ends = Set("1", Origin(word.place, "injected", f"{launcher}, which ends all ranks when one dies"))
         return Step(
@@ -147,6 +147,7 @@ def _step(
             trains=trains,
             launcher=launcher,
             image=image,
+            inside=inside,
         )
     nodes = _nodes(options, found)
     given = container_image(options.get("container-image"))
@@ -162,6 +163,7 @@ def _step(
         trains=trains and not _one_helper_task(options, parsed.rest),
         launcher=launcher,
         image=image if isinstance(given, Absent) else given,
+        inside=inside,
     )
 
 
@@ -266,8 +268,10 @@ def _one_helper_task(options: Options, rest: tuple[Word, ...]) -> bool:
 _SHELLS = frozenset({"bash", "sh", "dash", "zsh"})
 
 
-def _program(rest: tuple[Word, ...], command: Command, files: Files) -> tuple[bool, Setting[str] | None]:
-    """Whether what a step starts may train, and the image that a container runner names."""
+def _program(
+    rest: tuple[Word, ...], command: Command, files: Files
+) -> tuple[bool, Setting[str] | None, tuple[Command, ...]]:
+    """Whether what a step starts may train, the image that a container runner names, and the commands of a script."""
     image: Setting[str] | None = None
     for _ in range(_DEEPEST):
         runner = (rest[0].known or "").rpartition("/")[2] if rest else ""
@@ -275,16 +279,17 @@ def _program(rest: tuple[Word, ...], command: Command, files: Files) -> tuple[bo
             break
         inner, image = _in_container(rest)
         if not inner:
-            return True, image
+            return True, image, ()
         rest = inner
     if not rest:
-        return False, image
+        return False, image, ()
     started = start(rest, command.environment, files)
     names = [one.name for one in started.commands]
     if not names:
         name = (rest[0].known or "").rpartition("/")[2]
-        return name not in programs.HELPERS and not programs.BENCHMARKS.fullmatch(name), image
-    return any(_may_train(name) for name in names), image
+        return name not in programs.HELPERS and not programs.BENCHMARKS.fullmatch(name), image, ()
+    inside = tuple(started.commands) if started.scripts else ()
+    return any(_may_train(name) for name in names), image, inside
 
 
 def _may_train(name: str) -> bool:

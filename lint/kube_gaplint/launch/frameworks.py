@@ -42,7 +42,7 @@ from kube_gaplint.launch.lookup import Lookup, ScriptFacts
 from kube_gaplint.launch.options import NO_SPEC, parse_options
 from kube_gaplint.launch.shared import path_of
 from kube_gaplint.model.environment import Environment, Layered, differing
-from kube_gaplint.model.program_lines import decides_on_saves, restores_only_if
+from kube_gaplint.model.program_lines import decides_on_saves, restores_only_if, saves_in_a_loop
 from kube_gaplint.model.program_text import ProgramText
 from kube_gaplint.model.setting import Absent, Origin, Set, Setting, Unknown, mapped
 from kube_gaplint.model.training import (
@@ -100,6 +100,8 @@ def understand(
     """
     home = Origin(peeled.command.place)
     options = parse_options(peeled.words, home, NO_SPEC)
+    if options.open_because and script is not None and script.valued:
+        options = parse_options(peeled.words, home, NO_SPEC.with_names(valued=script.valued))
     found = recognise(peeled, options, script, read_configs(options, _ANY_CONFIG, files))
     facts = _as_forked(found[0], text) if found is not None else None
     if facts is not None and facts.flags:
@@ -1147,7 +1149,7 @@ class _Reader:
                 return Set(False, Origin(script.origin.place, "derived", "nothing in its script reads a checkpoint"))
             if self._resume_is_left_out(script):
                 return Set(False, Origin(script.origin.place, "derived", "its option to resume is not given"))
-            if isinstance(saving, Set) and saving.value and (note := self._begins_anew()):
+            if self._may_save(saving) and (note := self._begins_anew()):
                 return Set(False, Origin(script.origin.place, "derived", note))
             if script.loads:
                 return Unknown("what the visible script loads may be a checkpoint of its own", script.origin)
@@ -1179,6 +1181,10 @@ class _Reader:
         if not isinstance(value, Absent) and not (isinstance(value, Set) and value.value.strip().lower() in _FALSE):
             return False
         return restores_only_if(self.text.texts, Options.normal(name).replace("-", "_"))
+
+    def _may_save(self, saving: Setting[bool]) -> bool:
+        """It saves while it trains, or what is not seen of its settings may say so."""
+        return saving.value if isinstance(saving, Set) else saves_in_a_loop(self.text.texts)
 
     def _begins_anew(self) -> str:
         """Why the program surely trains from its beginning, by all of its own text; empty where that is not known."""

@@ -39,6 +39,8 @@ class ScriptFacts(Struct, frozen=True):
     """Whether all of that is written once, when the training is over."""
     declared: Mapping[str, Setting[str]] = field(default_factory=dict)
     """The default of each option that it declares, by the option's normal name; `Absent` where it has none."""
+    valued: frozenset[str] = frozenset()
+    """The normal names of the options that it declares with the type of their value."""
     restores_if: frozenset[str] = frozenset()
     """What is surely true wherever it reads the state of its optimizer back: `resume` under `if args.resume`."""
     steps: Set[int] | None = None

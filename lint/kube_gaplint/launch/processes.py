@@ -213,9 +213,9 @@ class _Reader:
         return None
 
     def _by_its_end(self, peeled: Peeled) -> PlacedText | None:
-        """A script that a batch script names by its path on the cluster: the file of the repository with the longest
-        end of that path, a folder at least and its name."""
-        if self.workload.batch is None or not peeled.program.startswith("/"):
+        """A script that a batch script names by its path on the cluster, of which the beginning may not be known: the
+        file of the repository with the longest end of that path, a folder at least and its name."""
+        if self.workload.batch is None or not peeled.program.startswith(("/", "…/")):
             return None
         from kube_gaplint.launch.own_modules import start_text
 

@@ -59,6 +59,12 @@ def script_facts(python: PythonFacts) -> ScriptFacts:
             for name in option.names
             if name.startswith("-")
         },
+        valued=frozenset(
+            Options.normal(name)
+            for option in python.options
+            for name in option.names
+            if name.startswith("--") and option.kind not in {"", "flag", "unset"}
+        ),
         restores_if=frozenset(map(Options.normal, python.restores_if)),
         steps=python.steps,
         save_every=python.save_every,

@@ -245,8 +245,8 @@ def source(walker: Walker, words: Sequence[Word], statement: Simple) -> Flow:
     if len(words) < 2:
         return ""
     word = words[1]
-    path = word.known or word.located
     text = shell_files.find_word(walker, word)
+    path = word.known or word.located or (word.shown if text is not None else None)
     if text is not None and path and path not in shell.sourcing and len(shell.sourcing) < _SOURCED:
         script = Script(text, walker.script.shell, parent=walker.script, depth=walker.script.depth + 1, form="source")
         shell.sourcing.append(path)

@@ -120,11 +120,10 @@ def find_word(walker: Walker, word: Word) -> PlacedText | None:
 
 
 def _below_unknown(word: Word) -> str:
-    """A path below a folder that nothing tells (`$WORK/code/repo/env.sh`), `HOLE` for that; empty for anything else."""
-    first, *rest = word.pieces
-    tail = "".join(piece for piece in rest if isinstance(piece, str))
-    known = not isinstance(first, str) and all(isinstance(piece, str) for piece in rest)
-    return HOLE + tail if known and tail.startswith("/") else ""
+    """A path below a folder that nothing tells (`$WORK/code/repo/env.sh`, `/scratch/$1/repo/env.sh`), `HOLE` for what
+    goes before it; empty for anything else."""
+    tail = word.known_end
+    return HOLE + tail if tail.startswith("/") and tail != word.shown else ""
 
 
 def written_by(script: Script | None, word: Word) -> PlacedText | None:

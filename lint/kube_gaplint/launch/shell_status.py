@@ -15,7 +15,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from kube_gaplint import lazy_re
-from kube_gaplint.facts.shell_names import SUCCEED_ANYWAY
+from kube_gaplint.facts.shell_names import COPIES_WHAT_THERE_IS, SUCCEED_ANYWAY
 from kube_gaplint.launch.shell_flow import ASSIGNMENT
 from kube_gaplint.launch.shell_parser import structure
 from kube_gaplint.launch.shell_tree import (
@@ -411,7 +411,10 @@ class _Analysis(Struct, frozen=True):
             words = words[1:] or [":"]
         if words[0] == "conda":
             return words[1:2] == ["deactivate"]
-        return words[0].rsplit("/", 1)[-1] in SUCCEED_ANYWAY or words == ["wait"]
+        name = words[0].rsplit("/", 1)[-1]
+        if name in COPIES_WHAT_THERE_IS:
+            return any(COPIES_WHAT_THERE_IS[name].fullmatch(word) for word in words[1:])
+        return name in SUCCEED_ANYWAY or words == ["wait"]
 
     def passes_by(self, statement: If) -> bool:
         """An `if` over plain tests that gives 0 where none of them holds, or whichever does."""

@@ -89,6 +89,8 @@ class Step(Struct, eq=False):
     """The file that its output goes to instead of, or besides, the job's own: `--output`, `> file`, `| tee file`."""
     log_grows: bool = False
     """The file keeps what stands in it when the job starts again (`>> file`, `| tee -a file`)."""
+    inside: tuple[Command, ...] = ()
+    """The commands of the script that it starts (`srun bash -c "…"`)."""
 
     @property
     def on_several_nodes(self) -> bool:

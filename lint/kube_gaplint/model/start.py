@@ -58,11 +58,26 @@ def starting_containers(workload: Workload) -> Iterator[tuple[Role, Container]]:
 
 
 def start_commands(workload: Workload, container: Container) -> list[Command]:
-    """The commands that run before the container's last training program starts; all where none is seen."""
-    programs = {id(one.command) for one in workload.processes}
-    commands = [one for one in container.commands if one.certainty not in {"on-exit", "never-seen"}]
-    last = max((index for index, one in enumerate(commands) if id(one) in programs), default=len(commands))
+    """The commands that run before the container's last training program starts, those of scripts in Slurm's steps as
+    well; all where none is seen."""
+    programs = {_where(one.command) for one in workload.processes}
+    commands = [one for one in _with_steps(workload, container) if one.certainty not in {"on-exit", "never-seen"}]
+    last = max((index for index, one in enumerate(commands) if _where(one) in programs), default=len(commands))
     return commands[:last]
+
+
+def _where(command: Command) -> tuple[int, int, int]:
+    """What tells a command from others: a step's script is read once for the step and once for its programs."""
+    place = command.place
+    return id(place.source), place.span.start, place.span.end
+
+
+def _with_steps(workload: Workload, container: Container) -> Iterator[Command]:
+    steps = workload.batch.steps if workload.batch is not None else ()
+    inside = {id(step.command): step.inside for step in steps}
+    for command in container.commands:
+        yield command
+        yield from inside.get(id(command), ())
 
 
 def guarded(command: Command) -> bool:

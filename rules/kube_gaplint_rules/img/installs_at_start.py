@@ -35,8 +35,9 @@ def check(workload: Workload, _context: Context) -> Iterator[Gap]:
 
     ## What it flags
     `pip`, `conda`, `uv`, `apt-get`, `dnf`, `apk` and the like that install over the network, and `git clone` or `pull`,
-    in the start script of a training container or in an init container of its pod, and git-sync on a branch there. So
-    do `pip`, `uv` and `conda` in a RayJob's runtime environment, and archives of a branch as its working directory.
+    in the start script of a training container, in what it sources and in the scripts that its Slurm steps run, or in
+    an init container of its pod, and git-sync on a branch there. So do `pip`, `uv` and `conda` in a RayJob's runtime
+    environment, and archives of a branch as its working directory.
     Local wheels and folders, `--no-index`, an index of your own, and what only runs where a test finds it missing are
     left alone. Info where all that is installed follows a lock file in the repository that knows the project's packages
     (`uv.lock`): the versions then stay, and only the network is needed.
