@@ -246,7 +246,7 @@ def _trial(process: TrainingProcess) -> _Hint | None:
     seen = _visibly_no_training(process, name)
     if seen is None and _only_applies(process):
         return _Hint("inference", f"the text of {name} uses a model and trains nothing", 4)
-    if seen is None and process.framework is None and process.text.mentions(*purposes.STACKS) is False:
+    if seen is None and process.framework is None and _takes_nothing_that_trains(process):
         return _Hint("processing", f"the text of {name} takes no library that trains", 4)
     return seen
 
@@ -288,6 +288,25 @@ def _is_fault(name: str) -> bool:
 _IMPORT = lazy_re.compile(r"^[ \t]*(?:import|from)[ \t]+(?P<names>[\w., \t]+)", re.MULTILINE)
 
 
+def _takes_nothing_that_trains(process: TrainingProcess) -> bool:
+    """Whether all of a program's text is seen, and all that it imports is its own, Python's, or known not to train."""
+    if process.text.mentions(*purposes.STACKS) is not False:
+        return False
+    from kube_gaplint.facts.frameworks import KNOWN_PACKAGES
+
+    return all(_imported(text) <= sys.stdlib_module_names | KNOWN_PACKAGES | {""} for text in process.text.texts)
+
+
+def _imported(text: str) -> set[str]:
+    """The names of the packages and modules that a program imports; empty ones for those that stand beside it."""
+    return {
+        name.split()[0].partition(".")[0]
+        for found in _IMPORT.finditer(text)
+        for name in found["names"].partition(" import ")[0].split(",")
+        if name.strip()
+    }
+
+
 def _visibly_no_training(process: TrainingProcess, name: str) -> _Hint | None:
     """What a visible program is for that surely trains nothing: no call of it trains, and it imports nothing that may.
 
@@ -296,13 +315,7 @@ def _visibly_no_training(process: TrainingProcess, name: str) -> _Hint | None:
     text = _own_text(process)
     if text is None or any(call in text for call in purposes.TRAINING_CALLS):
         return None
-    modules = {
-        name.split()[0].partition(".")[0]
-        for found in _IMPORT.finditer(text)
-        for name in found["names"].partition(" import ")[0].split(",")
-        if name.strip()
-    }
-    own = modules - sys.stdlib_module_names
+    own = _imported(text) - sys.stdlib_module_names
     if "torch" in own and own <= purposes.TRAINS_NOTHING and any(call in text for call in purposes.COLLECTIVES):
         return _Hint("benchmark", f"{name} takes no gradient and no step", 4)
     if "jax" in own and own <= purposes.JAX_ALONE and _computes_without_gradient(text):
