@@ -7,7 +7,8 @@ from kube_gaplint.model.eviction import SAFE_TO_EVICT, holding_budgets, refuses_
 from kube_gaplint.model.needs import meets_cluster_autoscaler
 from kube_gaplint.model.placement import spot
 from kube_gaplint.model.scale import size
-from kube_gaplint.model.workload import Workload
+from kube_gaplint.model.setting import Set
+from kube_gaplint.model.workload import Pod, Workload
 from kube_gaplint.rule import Context, rule
 
 
@@ -30,7 +31,8 @@ def check(workload: Workload, _context: Context) -> Iterator[Gap]:
     pools of a fixed size, and pods that the autoscaler does not drain anyway: bare pods and, by default, those of
     custom controllers (PyTorchJob, RayJob, Volcano; the pods of a JobSet or TrainJob belong to Jobs), pods with
     hostPath or disk-backed emptyDir volumes (unless `safe-to-evict-local-volumes` lets them go), pods behind a
-    PodDisruptionBudget that lets none go, TPU slices.
+    PodDisruptionBudget that lets none go, TPU slices. Info where a command or Terraform beside the manifest makes pools
+    whose nodes have no more GPUs than a pod takes.
 
     ## Why it hurts
     A scale-down drains nodes that are used by less than half. Batch pods look movable, so jobs of many hours were
@@ -90,12 +92,22 @@ def check(workload: Workload, _context: Context) -> Iterator[Gap]:
     for pod in unspared(workload, SAFE_TO_EVICT):
         if spot(pod.pod) is not None or refuses_drain(workload, pod.pod) != "":
             continue
+        filled = _fills_its_node(workload, pod.pod)
         state = f'{SAFE_TO_EVICT}: "{pod.value}" lets it' if pod.value else f"no {SAFE_TO_EVICT}"
         yield Gap(
             pod.origin,
             f"{state} on pods that the cluster autoscaler may drain ({evidence.what})",
-            f"a scale-down takes a node from under {size(workload)}",
+            "by the default threshold its pods keep their nodes, whose GPUs they take all"
+            if filled
+            else f"a scale-down takes a node from under {size(workload)}",
             detail="cluster-autoscaler",
+            severity=Severity.INFO if filled else None,
             related=() if evidence.origin is None else (Related(evidence.origin, "this shows the autoscaler"),),
             fix=annotate(pod, SAFE_TO_EVICT, "false"),
         )
+
+
+def _fills_its_node(workload: Workload, pod: Pod) -> bool:
+    """Whether the pools that are made beside the manifest show that a pod takes all GPUs of its node."""
+    most, count = workload.surroundings.most_gpus_per_node, pod.accelerator_count
+    return isinstance(most, Set) and isinstance(count, Set) and count.value >= most.value
