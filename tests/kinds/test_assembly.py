@@ -134,9 +134,10 @@ def test_a_master_without_accelerators_adds_none(master: str, total: int) -> Non
 
 
 def test_where_no_role_has_accelerators_all_may_train() -> None:
-    found = workload(PYTORCH.replace("nvidia.com/gpu: 8", "memory: 1Gi").format(master="memory: 1Gi"))
-    assert [(one.name, one.trains) for one in found.roles] == [("Master", True), ("Worker", True)]
-    assert plain(found.nodes) == 3
+    found = workload(jobs(gpus="memory: 1Gi", others="memory: 1Gi"))
+    assert [(one.name, one.trains) for one in found.roles] == [("one", True), ("two", True)]
+    beside = workload(jobs(others="memory: 1Gi"))
+    assert [(one.name, one.trains) for one in beside.roles] == [("one", True), ("two", False)]
 
 
 @pytest.mark.parametrize(

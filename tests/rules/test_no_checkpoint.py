@@ -74,6 +74,7 @@ def test_a_framework_that_saves_nothing(command: str, message: str, place: str) 
     assert one is not None
     assert (one.severity, one.message, one.consequence) == (WARNING, message, FROM_SCRATCH)
     assert one.origin.place.text.startswith(place)
+    assert one.related == ()
     assert one.fix is not None
     assert one.fix.title.endswith("on a claim, a network file system or an object store")
 
