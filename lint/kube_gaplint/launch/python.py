@@ -8,7 +8,7 @@ or (where the caller gives them) a command-line option or an environment variabl
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from functools import cache, lru_cache, partial
+from functools import cache, cached_property, lru_cache, partial
 from itertools import islice
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
@@ -234,6 +234,48 @@ def grammar() -> Parser:
     return Parser(Language(tree_sitter_python.language()))
 
 
+_IMPORTS = frozenset({"import_statement", "import_from_statement"})
+_TELLING = _IMPORTS | {
+    "call", "assignment", "augmented_assignment", "named_expression", "for_statement", "for_in_clause", "as_pattern",
+    "parameters", "lambda_parameters", "function_definition", "class_definition", "subscript",
+}  # fmt: skip
+
+
+class _Parsed:
+    """A text, parsed: its nodes that bind, call or import, each with how surely it runs and what it stands in."""
+
+    def __init__(self, data: bytes) -> None:
+        self.root = grammar().parse(data).root_node
+        self.telling: list[tuple[Node, str, Context, str]] = []
+        stack: list[tuple[Node, Context, str]] = [(self.root, "always", "module")]
+        while stack:
+            node, context, scope = stack.pop()
+            kind = node.type
+            if kind in _TELLING:
+                self.telling.append((node, kind, context, scope))
+                if kind in _IMPORTS:
+                    continue
+            for child, child_context in _children(node, context):
+                if not child.child_count:
+                    continue  # a token, which binds and calls nothing
+                child_scope = scope
+                if kind == "class_definition" and child.type == "block":
+                    child_scope = "class"
+                elif kind in {"function_definition", "lambda"}:
+                    child_scope = "function"
+                stack.append((child, child_context, child_scope))
+
+    @cached_property
+    def order(self) -> Order:
+        """How its functions are called."""
+        return Order.of(self.root)
+
+
+@lru_cache(maxsize=32)  # many jobs of a repository start the same program, each with options of its own
+def _parsed(data: bytes) -> _Parsed:
+    return _Parsed(data)
+
+
 class _Reader:
     """One walk over the tree collects bindings and calls; values are folded after it, when all bindings are known."""
 
@@ -246,18 +288,17 @@ class _Reader:
         self.found_steps: list[Node] = []
 
     def read(self) -> None:
-        data = self.folder.offsets.data
-        root = grammar().parse(data).root_node
-        if root.has_error:
+        parsed = _parsed(self.folder.offsets.data)
+        if parsed.root.has_error:
             self.facts.problem = "parts of the program are not valid Python"
-        self._walk(root)
+        self._walk(parsed)
         self._options()
         for call, context in self.found_calls:
             self._call(call, context)
         for target, value, context in self.found_changes:
             self._change(target, value, context)
         if self.found_saves or self.found_steps:
-            order = Order.of(root)
+            order = parsed.order
             self.facts.saves_once = bool(self.found_saves) and all(map(order.only_after_training, self.found_saves))
             self._loops(order)
             restores = [order.tested_before(call) for call, _ in self.found_calls if _restores(call)]
@@ -277,18 +318,14 @@ class _Reader:
 
     def read_options(self) -> None:
         """The declared options alone."""
-        self._walk(grammar().parse(self.folder.offsets.data).root_node)
+        self._walk(_parsed(self.folder.offsets.data))
         self._options()
 
-    def _walk(self, root: Node) -> None:
-        stack: list[tuple[Node, Context, str]] = [(root, "always", "module")]
-        while stack:
-            node, context, scope = stack.pop()
-            kind = node.type
-            if kind in {"import_statement", "import_from_statement"}:
+    def _walk(self, parsed: _Parsed) -> None:
+        for node, kind, context, scope in parsed.telling:
+            if kind in _IMPORTS:
                 self._import(node)
-                continue
-            if kind == "call":
+            elif kind == "call":
                 self.found_calls.append((node, context))
             elif kind == "assignment":
                 self._assignment(node, context, scope)
@@ -306,13 +343,6 @@ class _Reader:
                 self._bind(node.child_by_field_name("name"), None)
             elif kind == "subscript":
                 self.folder.note_read(node)
-            for child, child_context in _children(node, context):
-                child_scope = scope
-                if kind == "class_definition" and child.type == "block":
-                    child_scope = "class"
-                elif kind in {"function_definition", "lambda"}:
-                    child_scope = "function"
-                stack.append((child, child_context, child_scope))
         self.found_calls.sort(key=lambda found: found[0].start_byte)
 
     # bindings

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 import re
+from bisect import bisect_right
 from collections.abc import Callable
 from functools import cached_property
 from typing import TYPE_CHECKING, Protocol, TypeAlias
@@ -58,15 +59,30 @@ class Offsets:
         self._ascii = len(self.data) == len(text)
 
     @cached_property
-    def _starts(self) -> list[int]:
-        starts: list[int] = []
-        for index, character in enumerate(self._text):
-            starts.extend([index] * len(character.encode("utf-8", "replace")))
-        starts.append(len(self._text))
-        return starts
+    def _wide(self) -> tuple[list[int], list[int], list[int]]:
+        """The characters that are no ASCII: where each begins and ends in bytes, and which character it is."""
+        starts, ends, characters = [], [], []
+        before = 0  # bytes that those before it have more than one each
+        for found in _NO_ASCII.finditer(self._text):
+            size = len(found[0].encode("utf-8", "replace"))
+            start = found.start() + before
+            starts.append(start)
+            ends.append(start + size)
+            characters.append(found.start())
+            before += size - 1
+        return starts, ends, characters
 
     def character(self, byte: int) -> int:
-        return byte if self._ascii else self._starts[byte]
+        if self._ascii:
+            return byte
+        starts, ends, characters = self._wide
+        last = bisect_right(starts, byte) - 1
+        if last < 0:
+            return byte
+        return characters[last] if byte < ends[last] else characters[last] + 1 + byte - ends[last]
+
+
+_NO_ASCII = lazy_re.compile(r"[^\x00-\x7f]")
 
 
 def text_of(node: Node | None) -> str:
