@@ -378,7 +378,15 @@ def _chosen(text: str, word: Word, unknown: Unknown) -> Word:
 
 
 def _may_be_options(word: Word) -> bool:
-    return word.known is None and word.multiple and not any(isinstance(piece, str) for piece in word.pieces)
+    unknown = [piece for piece in word.pieces if isinstance(piece, Unknown)]
+    if not word.multiple or len(unknown) < len(word.pieces):
+        return False
+    return not all(piece.choices and all(map(_is_one_value, piece.choices)) for piece in unknown)
+
+
+def _is_one_value(choice: str) -> bool:
+    """One word that is no option, as the elements of an array mostly are."""
+    return len(choice.split()) == 1 and not (choice.startswith("-") and not _NUMBER.match(choice))
 
 
 def _value(word: Word) -> Setting[str]:

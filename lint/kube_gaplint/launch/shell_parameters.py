@@ -22,6 +22,8 @@ _OPERATOR: Final = lazy_re.compile(r":?[-=+?]|##?|%%?|//?|:|\^\^?|,,?|@")
 _NAME: Final = lazy_re.compile(r"[A-Za-z_]\w*")
 _INTEGER: Final = lazy_re.compile(r"[+-]?(0|[1-9]\d{0,17})")
 
+_MOST_ELEMENTS: Final = 64
+"""Elements of an array of which one that is not known is told to be one of them."""
 MAX_DEPTH: Final = 30
 """Nesting of `${X:-${Y:-…}}` that is followed."""
 
@@ -169,7 +171,10 @@ def _element(
         if -len(elements) <= number < len(elements):
             sink.value(elements[number], start, end, quoted)
         return
-    expander.unknown(f"which element of {name} is meant is not known", start, end, sink, quoted)
+    texts = [] if elements.many or len(elements) > _MOST_ELEMENTS else [value.known() for value in elements]
+    choices = tuple(text for text in texts if text is not None)
+    whole = choices if len(choices) == len(texts) else ()
+    expander.unknown(f"which element of {name} is meant is not known", start, end, sink, quoted, choices=whole)
 
 
 # --- arithmetic ----------------------------------------------------------------------------------------------------

@@ -190,9 +190,11 @@ class Expander(Struct, eq=False):
         quoted: bool,
         many: bool = False,
         otherwise: str = "",
+        choices: tuple[str, ...] = (),
     ) -> None:
         origin = Origin(self.source.place(start, end))
-        sink.hole(Hole(Unknown(reason, origin, otherwise=otherwise), self.source, start, end, many), quoted)
+        unknown = Unknown(reason, origin, choices=choices, otherwise=otherwise)
+        sink.hole(Hole(unknown, self.source, start, end, many), quoted)
 
     def computed(self, text: str, start: int, end: int) -> Value:
         """A text that was worked out; its place is the expression's."""
