@@ -94,7 +94,7 @@ class Bundle(Struct, eq=False, dict=True):
     _listings: dict[str, list[str]] = field(default_factory=dict)
     _searched: dict[tuple[str, str, str], bool] = field(default_factory=dict)
     _files_searched: int = 0
-    _missed: set[tuple[str, int, str]] = field(default_factory=set)
+    _missed: set[tuple[str, int, str, int]] = field(default_factory=set)
     _open_builds: dict[str, str] = field(default_factory=dict)
 
     @cached_property
@@ -156,8 +156,8 @@ class Bundle(Struct, eq=False, dict=True):
         return self._data("Secret", name, namespace, near, place)
 
     def miss(self, near: KubeObject | None, what: str, place: Place, reason: str) -> None:
-        """Record a reference that could not be resolved; the same one is recorded once."""
-        key = (place.source.path, place.span.start, what)
+        """Record a reference of an object that could not be resolved, once."""
+        key = (place.source.path, place.span.start, what, id(near))
         if key not in self._missed:
             self._missed.add(key)
             self.unresolved.append(Unresolved(near, what, place, reason))
