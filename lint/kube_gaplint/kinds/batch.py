@@ -127,11 +127,20 @@ def in_config_map(item: KubeObject, bundle: Bundle, profile: Profile) -> Iterato
             )
 
 
+_READS_NOTHING = frozenset({":", "true"})
+"""What makes a here-document a comment: `: <<'END'`."""
+
+
 def inside(
     scripts: Iterable[Script], commands: Iterable[Command], outer: Subject, files: Files
 ) -> Iterator[BatchScript]:
     """The batch scripts that scripts hold as here-documents: `sbatch <<EOF`, `cat > job.sbatch <<EOF`."""
-    found = [heredoc for script in scripts for heredoc in script.heredocs if is_batch(heredoc.text.text)]
+    found = [
+        heredoc
+        for script in scripts
+        for heredoc in script.heredocs
+        if heredoc.command not in _READS_NOTHING and is_batch(heredoc.text.text)
+    ]
     if not found:
         return
     submitting = [command for command in commands if command.name == "sbatch"]

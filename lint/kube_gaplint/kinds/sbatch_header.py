@@ -23,7 +23,8 @@ from kube_gaplint.text.templates import placeholder
 MARK = "#SBATCH"
 _MARKS = (MARK, "#SLURM")
 _LOOSE = lazy_re.compile(r"(?P<indent>[ \t]*)#(?P<blank>[ \t]*)SBATCH[ \t]+(?=-{1,2}[A-Za-z])")
-_HEREDOC = lazy_re.compile(r"<<(-?)[ \t]*(?:'([^']+)'|\"([^\"]+)\"|\\?([A-Za-z_][\w.-]*))")
+_HEREDOC = lazy_re.compile(r"<<(-?)[ \t]*(?:'([^']+)'|\"([^\"]+)\"|\\?([^\s\d;&|<>()'\"`$\\=#][^\s;&|<>()'\"`$\\]*))")
+"""`<<EOF`, `<<-'END'`, and any other word that a shell takes for an end (`:<<++++`); no shift of a number."""
 _HOLE = lazy_re.compile(
     r"\{\{.{1,200}?\}\}|\{%.{1,200}?%\}|\$?\{[^{}]{1,200}\}|<[ \t]*[A-Za-z][^<>]{0,200}>"
     r"|(?<![\w.-])\[[ \t]*[A-Za-z][^\[\]]{0,200}\]"

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from kube_gaplint.model.environment import Layered, differing
 from kube_gaplint.model.setting import Absent, Origin, Set, Setting
-from kube_gaplint.model.training import Release, known_release
+from kube_gaplint.model.training import Release, TrainingProcess, known_release
 from kube_gaplint.model.workload import Container, Workload
 from kube_gaplint.text.source import Place
 
@@ -71,17 +71,38 @@ def given_variables(workload: Workload) -> Iterator[GivenVariable]:
 
 
 def in_force(workload: Workload) -> Iterator[GivenVariable]:
-    """Variables with a known value that a program gets: not those that another assignment replaces before it starts."""
+    """Variables with a known value that a program gets: not those that another assignment replaces before it starts,
+    and of those on a launcher without ranks only the ones that a program is seen to get from it."""
+    rankless = _without_ranks(workload)
     for given in given_variables(workload):
         if not isinstance(given.value, Set):
             continue
+        stays = given.container in rankless
         places = [
             value.origin.place
             for process in workload.processes
-            if (value := process.environment.variables.get(given.name)) is not None and value.origin is not None
+            if (value := process.environment.variables.get(given.name)) is not None
+            and value.origin is not None
+            and not (stays and _keeps_back(process, given.name))
         ]
-        if not places or given.origin.place in places:
+        if given.origin.place in places or not (places or stays):
             yield given
+
+
+def _without_ranks(workload: Workload) -> list[Container]:
+    """The containers of a launcher, which starts the ranks in other pods."""
+    if not any(role.trains for role in workload.roles):
+        return []
+    return [container for role in workload.roles if not role.trains for container in role.pod.containers]
+
+
+def _keeps_back(process: TrainingProcess, name: str) -> bool:
+    """Its mpirun does not hand a variable on: that of Open MPI takes along what `-x` names and no more."""
+    implementation = process.workload.fields.get("spec.mpiImplementation")
+    if isinstance(implementation, Set) and implementation.value != "OpenMPI":
+        return False
+    launcher = process.launcher("mpirun")
+    return launcher is not None and name not in launcher.exports
 
 
 def names_in_use(workload: Workload) -> frozenset[str]:

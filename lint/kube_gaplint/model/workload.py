@@ -321,6 +321,14 @@ class Workload(Struct, eq=False):
         return sum(count for count, without in zip(counts, bare, strict=True) if without)
 
     @property
+    def asks_for_no_accelerator(self) -> bool:
+        """Its pods surely ask the scheduler for none: if they run on GPUs all the same, they keep them from nobody."""
+        pods = [role.pod for role in self.roles]
+        return bool(pods) and all(
+            isinstance(pod.accelerator_count, Absent) and not pod.overrides_unknown for pod in pods
+        )
+
+    @property
     def starts_again(self) -> Origin | None:
         """What surely starts the job again after a failure: a layer with a budget; for a batch script its requeue."""
         if self.batch is not None:

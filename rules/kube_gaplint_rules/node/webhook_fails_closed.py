@@ -88,7 +88,9 @@ def check(webhook: Webhook, _context: Context) -> Iterator[Gap]:
     slow = isinstance(seconds, Set) and seconds.value > LONG
     if not webhook.covers_everything and not slow:
         return
-    where = "of every namespace" if webhook.covers_everything else "of the namespaces that it selects"
+    where = "of the namespaces that it selects"
+    if webhook.covers_everything:
+        where = "outside of system namespaces" if webhook.excludes_system_only else "of every namespace"
     several = isinstance(webhook.replicas, Set) and webhook.replicas.value > 1
     waits = f", after {seconds.value:.0f} s each" if isinstance(seconds, Set) and slow else ""
     yield Gap(

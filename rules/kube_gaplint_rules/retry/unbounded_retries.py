@@ -99,10 +99,17 @@ def check(workload: Workload, context: Context) -> Iterator[Gap]:
     yield Gap(
         _place(workload, layer),
         _message(layer, layer.budget),
-        f"a program that fails at its start does so again and again, and meanwhile nobody else gets {held(workload)}",
+        _cost(workload),
         detail=f"{layer.owner} retries",
         fix=Fix(title, _changes(workload, layer, proposed)),
     )
+
+
+def _cost(workload: Workload) -> str:
+    again = "a program that fails at its start does so again and again, and"
+    if workload.asks_for_no_accelerator:
+        return f"{again} the job never counts as failed"
+    return f"{again} meanwhile nobody else gets {held(workload)}"
 
 
 def _in_place(workload: Workload) -> bool:

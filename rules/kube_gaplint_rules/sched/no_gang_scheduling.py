@@ -30,8 +30,9 @@ def check(workload: Workload, _context: Context) -> Iterator[Gap]:
     A GPU job of several pods that need one another, placed by the default scheduler, without any of: a Kueue queue
     label, a PodGroup or Kubernetes' own workload API, Volcano, KAI, coscheduling and their kin, Kubeflow's
     schedulingPolicy, a podGroupPolicy of its training runtime, JobSet's exclusive placement, a ProvisioningRequest, an
-    AppWrapper around it. Jobs that also run with one pod, TPU slices (which come whole) and Slurm are left alone. What
-    the cluster does by itself no manifest says: declare `gang_scheduler: true` in the profile.
+    AppWrapper around it. Jobs that also run with one pod, pods that ask for no GPU, TPU slices (which come whole) and
+    Slurm are left alone. What the cluster does by itself no manifest says: declare `gang_scheduler: true` in the
+    profile.
 
     ## Why it hurts
     The default scheduler places pods one by one. On a busy cluster a part of the job gets its GPUs, holds them and
@@ -88,6 +89,8 @@ def check(workload: Workload, _context: Context) -> Iterator[Gap]:
     """
     gang = workload.gang_scheduled
     if not workload.trains or workload.batch is not None or not isinstance(gang, Set) or gang.value:
+        return
+    if workload.asks_for_no_accelerator:
         return
     if not several_pods(workload) or not computes_together(workload) or _runs_with_one(workload) or _on_tpu(workload):
         return
