@@ -132,10 +132,10 @@ def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
 
 def _nothing_is_seen(process: TrainingProcess) -> bool:
     """Whether the program is one that may set a timeout, and no option of it says so, not even an unknown one."""
-    if process.framework is not None or not process.program.endswith(".py") or process.opaque_because:
-        return False
     given = process.settings.timeout.origin
-    return given is None or given.place == process.origin.place
+    by_option = given is not None and given.place != process.origin.place
+    own = process.framework is None and process.program.endswith(".py") and not process.opaque_because
+    return own and not by_option
 
 
 def _ends_hangs(process: TrainingProcess) -> bool:
