@@ -20,6 +20,24 @@ def test_a_read_before_training_counts() -> None:
     assert paths("state = torch.load('a.pt')\n" + TRAIN) == [set()]
 
 
+def test_a_fixed_file_that_it_never_writes_is_what_it_starts_from() -> None:
+    for read in ("'base/a.pt'", "f'base/{name}/a.pt'", "os.path.join(home, 'a.pt')", "start"):
+        text = f"start = 'base/a.pt'\n# start = 'b.pt'\nmodel.load_state_dict(torch.load({read}))\n{TRAIN}"
+        for save in ("'b.pt'", "f'runs/{step}.pt'.lower()", "path", "f'runs/{name}.pt'", "'runs/a.pt'"):
+            assert paths(f"{text}torch.save(model, {save})\n") == ([] if save == "'b.pt'" else [set()]), (read, save)
+        assert paths(f"{text}torch.save(model, 'b.pt')\nshutil.move('b.pt', path)\n") == [set()], read
+        assert paths(f"{text}torch.save(model, 'b.pt')\nmodel.save_pretrained(path)\n") == [set()], read
+        assert paths(f"{text}torch.save(model, 'b.pt')\nnp.save('a.npy', losses)\n") == [], read
+
+
+def test_a_name_that_stands_for_more_than_one_file_is_not_known() -> None:
+    for more in ("start = find()\n", "start, last = find()\n", "for start in found:\n    print(start)\n",
+                 "start += ending\n", "with find() as start:\n    pass\n"):  # fmt: skip
+        assert paths(f"start = 'a.pt'\n{more}torch.load(start)\n{TRAIN}torch.save(model, 'b.pt')\n") == [set()], more
+    given = "def read(start):\n    return torch.load(start)\nstart = 'a.pt'\nread(newest)\n"
+    assert paths(f"{given}{TRAIN}torch.save(model, 'b.pt')\n") == [set()]
+
+
 def test_a_function_of_the_program_called_like_that_of_a_library() -> None:
     for call in ("torch.load('a.pt')", "engine.load('a')"):
         assert paths(f"def load():\n    return {call}\nload()\n{TRAIN}") == [set()], call

@@ -488,7 +488,7 @@ class _Reader:
             if value is not None:
                 nodes[key] = value
                 arguments[key] = Argument(self.folder.setting(value), self.folder.place(argument))
-        if row.key == "train" and "resume_from_checkpoint" not in arguments:
+        if row.key == "train" and ("resume_from_checkpoint" not in arguments or _is_a_mode(call)):
             return  # a module's own train() mode, or a trainer that starts afresh: nothing to learn
         if row.key == "fit" and "ckpt_path" not in arguments and not open_because and len(arguments) < 1:
             return
@@ -559,6 +559,13 @@ class _Reader:
             setting = _as_text(self.folder.setting(value))
             place = self.folder.place(whole, value)
             self.facts.changes.append(VariableChange(name, setting, only_if_unset, context, place))
+
+
+def _is_a_mode(call: Node) -> bool:
+    """`model.train(True)`: the mode of a module, not what a trainer is to go on from."""
+    first = next((one for one in _arguments(call) if one.type != "comment"), None)
+    receiver = text_of(call.child_by_field_name("function")).rpartition(".")[0]
+    return first is not None and first.type in {"true", "false"} and "trainer" not in receiver.lower()
 
 
 def _row(name: str, last: str, is_attribute: bool) -> CallRow | None:

@@ -2,7 +2,8 @@
 
 All its own texts are looked at: the script and the modules of its repository. Each call that reads a checkpoint is
 followed to what starts it. It does not count where a training goes before it (it reads the best weights for a last
-test), where nothing calls it, and where it needs an option that is off.
+test), where nothing calls it, where it needs an option that is off, and where it reads a file of a fixed name that the
+program never writes: what a fine-tuning starts from.
 """
 
 from __future__ import annotations
@@ -53,6 +54,15 @@ _LIBRARIES = lazy_re.compile(
     r"(?i)(?:\A|[._])(?:torch|th|paddle|dcp|dist_cp|engine|accelerator|fabric|manager|checkpointer|saver|ocp)\.\w+\Z"
 )
 """Calls of libraries, also where the program has a function of the same name."""
+_SAVES = lazy_re.compile(
+    r"(?i)\A(?:async_)?save\Z|save_?\w*(?:state|pretrained|model|checkpoint|ckpt|weight|snapshot)"
+    r"|(?:state|model|checkpoint|ckpt|weights?)_?save|\AModelCheckpoint\Z|\AFileSystemWriter\Z"
+)
+"""Last names of calls that may write a checkpoint."""
+_SAVES_OTHER_FILES = lazy_re.compile(
+    r"(?i)(?:\A|\.)(?:np|numpy|omegaconf|plt|image|img|tokenizer|processor|wandb|json|fig|config)\.save\w*\Z"
+)
+_MOVES = lazy_re.compile(r"\A(?:shutil\.(?:copy\w*|move)|os\.(?:rename|replace|renames|link|symlink))\Z|\.symlink_to\Z")
 _HUB = lazy_re.compile(r"\b(?:hf_hub_download|snapshot_download|cached_download|load_state_dict_from_url)\(")
 _GOES_ON_BY = frozenset({"ckpt_path", "resume_from_checkpoint", "resume_from", "resume_path", "load_from"})
 """Keywords by which a trainer is told what to go on from."""
@@ -243,6 +253,9 @@ class _Program(Struct):
             if name in text:
                 yield self.tree(index)
 
+    def all(self) -> Iterator[_Tree]:
+        return map(self.tree, range(len(self.texts)))
+
     def defines(self, name: str) -> bool:
         return any(f"def {name}(" in text for text in self.texts)
 
@@ -297,8 +310,83 @@ def _needs(call: Node, name: str, program: _Program) -> Iterator[frozenset[str]]
     else:
         read = _READS.search(name) is not None and _NO_READ.search(name) is None
         reads = read or _STATE_DICTS.search(function) is not None
-    if reads:
+    if reads and not (arguments and _never_written(arguments[0], program)):
         yield _named(arguments[0]) if arguments else frozenset()
+
+
+def _never_written(path: Node, program: _Program) -> bool:
+    """Whether a program surely writes no file of the fixed name that it reads, so that it is not one of its own."""
+    name = _file_name(path)
+    if "." not in name or "\0" in name:
+        return False
+    saves = False  # a program that is not seen to write anything leaves that to others
+    for tree in program.all():
+        for last, calls in tree.calls.items():
+            for call in calls:
+                function = text_of(call.child_by_field_name("function"))
+                if _MOVES.search(function) is not None:
+                    return False
+                if _SAVES.search(last) is None or _SAVES_OTHER_FILES.search(function) is not None:
+                    continue
+                if program.defines(last) and "." not in function:
+                    continue  # what it does is looked at itself
+                written = _file_name(_saved_to(call)) if function == "torch.save" else ""
+                pattern = ".*".join(map(re.escape, written.split("\0")))
+                if not written or re.fullmatch(pattern, name) is not None:
+                    return False
+                saves = True
+    return saves
+
+
+def _saved_to(call: Node) -> Node | None:
+    holder = call.child_by_field_name("arguments")
+    parts = holder.named_children if holder is not None else []
+    return parts[1] if len(parts) > 1 and parts[1].type != "keyword_argument" else None
+
+
+def _file_name(path: Node | None) -> str:
+    """The last part of a path that is written in the program, NUL for what is put into it; empty where it is not seen.
+
+    A name stands for its value where one assignment in its text gives it.
+    """
+    if path is None:
+        return ""
+    if path.type == "identifier":
+        value = _only_value(path)
+        return _file_name(value) if value is not None and value.type != "identifier" else ""
+    if path.type == "call" and _last(text_of(path.child_by_field_name("function"))) in {"join", "Path"}:
+        holder = path.child_by_field_name("arguments")
+        parts = holder.named_children if holder is not None else []
+        return _file_name(parts[-1]) if parts and parts[-1].type == "string" else ""
+    if path.type != "string":
+        return ""
+    words = (
+        "\0" if one.type == "interpolation" else text_of(one)
+        for one in path.named_children
+        if one.type in {"interpolation", "string_content"}
+    )
+    return "".join(words).rpartition("/")[2]
+
+
+def _only_value(name: Node) -> Node | None:
+    """What a plain name stands for, where one assignment of its text gives it, outside functions and classes."""
+    word, node = text_of(name), name
+    while node.parent is not None:
+        node = node.parent
+        if node.type in FUNCTIONS and re.search(rf"\b{word}\b", text_of(node.child_by_field_name("parameters"))):
+            return None
+    given = re.compile(
+        rf"(?m)^[^#\n]*(?:(?<![\w.]){word}[ \t]*(?:[-+/|:]?|:[^=\n]+)=(?!=)"
+        rf"|\b(?:for|as|global)[ \t][^:\n]*\b{word}\b)"
+        rf"|^[ \t(]*(?:[\w.]+[ \t]*,[ \t]*)*{word}[ \t]*,[\w., \t)]*=(?!=)"
+    )
+    if len(given.findall(text_of(node))) != 1:
+        return None
+    for child in node.named_children:
+        found = child.named_children[0] if child.type == "expression_statement" and child.named_children else None
+        if found is not None and found.type == "assignment" and text_of(found.child_by_field_name("left")) == word:
+            return found.child_by_field_name("right")
+    return None
 
 
 def _function_of(node: Node | None) -> Node | None:
