@@ -137,6 +137,11 @@ def test_fields_of_settings_are_off_where_they_say_so() -> None:
     settings = "class Settings:\n    resume: bool = False\n"
     assert is_off("resume", (settings,), option(None).get)
     assert not is_off("resume", (settings.replace("False", "True"),), option(None).get)
+    for default, off in (("None", True), ("False", True), ("'auto'", False), ("True", False), ("newest()", False)):
+        for end in (")", ', metadata={"help": "where from"})', ",\n    )"):
+            text = f"class Settings:\n    resume: str | None = field(\n        default={default}{end}\n"
+            assert is_off("resume", (text,), option(None).get) is off, text
+    assert not is_off("resume", ("class S:\n    resume: list = field(default_factory=list)\n",), option(None).get)
 
 
 def test_what_sets_an_option_elsewhere() -> None:

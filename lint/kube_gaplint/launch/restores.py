@@ -80,6 +80,8 @@ _OTHER_WAYS = lazy_re.compile(
 )
 """Other means to go on, which are not followed."""
 _WORDS = lazy_re.compile(r"(?i)load|restore|resume|safe_open|from_pretrained|ckpt_path|recover|warm_?start|continue_")
+_FIELD = lazy_re.compile(r"(?:\w+\.)?[Ff]ield\(\s*default\s*=\s*(?P<default>[\w\"']+)\s*[,)]")
+"""A field of a settings class, of `dataclasses` or pydantic, by its default."""
 _OFF = frozenset({"none", "false", '""', "''", "null"})
 _EMPTY = (" is not None", " != None", ' != ""', " != ''", " is True", " == True")
 
@@ -125,6 +127,8 @@ def _set_in(text: str, name: str) -> bool:
         if not line.strip() and not handed_on and re.match(rf"{quoted}[ \t]+=", found[0]):
             continue  # a variable of a function, which is called alike
         value = _first_part(found["value"] or found["entry"] or "")
+        if found["value"] and (default := _FIELD.match(text, found.start("value"))) is not None:
+            value = default["default"]
         if value.lower() in _OFF or not value or own.match(value):
             continue
         suspects.append(found.start())
