@@ -25,7 +25,10 @@ _ENDINGS = frozenset({".md", ".rst", ".txt", ".sh", ".bash", ".tf", ".tfvars"})
 _NAMES = frozenset({"README", "Makefile", "makefile", "justfile", "Justfile"})
 _TERRAFORM_FOLDER = lazy_re.compile(r"(?i)(?:.*[-_.])?(?:terraform|tf|infra|infrastructure)(?:[-_.].*)?")
 """Folders beside others that hold Terraform: it is kept apart from the manifests."""
-_MARKS = (b"sbatch", b"node-pools", b"nodegroup", b"nodepool", b"machine_type", b"instance_type", b"vm_size")
+_MARKS = (
+    b"sbatch", b"create configmap", b"create cm",
+    b"node-pools", b"nodegroup", b"nodepool", b"machine_type", b"instance_type", b"vm_size",
+)  # fmt: skip
 """A text without any of these says nothing that is looked for."""
 
 

@@ -29,6 +29,7 @@ from kube_gaplint.text.source import Files, Place, PlacedText, Source, WholeText
 from kube_gaplint.text.templates import placeholder
 
 if TYPE_CHECKING:
+    from kube_gaplint.bundle.config_map_commands import ConfigMapCommands
     from kube_gaplint.bundle.kustomize import Build
     from kube_gaplint.bundle.node_commands import NodeCommandBook
 
@@ -294,6 +295,16 @@ class Bundle(Struct, eq=False, dict=True):
         """The `sbatch` commands by which files around a batch script submit it."""
         return self._submission_book.of(script.file, script.text)
 
+    def files_by_command(self, name: str, file: FileId) -> dict[str, Scalar]:
+        """The files of a ConfigMap that a command around `file` makes, by key; empty where none is seen to."""
+        found = {}
+        for key, path in self._config_map_commands.files_of(name, file).items():
+            text = self.text_near(path, file)
+            if text is not None:
+                place = text.place(0, len(text.text))
+                found[key] = Scalar(place.source, place.span, text.text, text.text, "plain")
+        return found
+
     def gpus_of_nodes(self, file: FileId) -> Set[int] | Unknown | None:
         """The most GPUs of a node, by the commands around a file that make node pools; None where there are none."""
         return self._node_command_book.most_gpus(file)
@@ -301,6 +312,12 @@ class Bundle(Struct, eq=False, dict=True):
     @cached_property
     def _submission_book(self) -> SubmissionBook:
         return SubmissionBook(self.beside_files)
+
+    @cached_property
+    def _config_map_commands(self) -> ConfigMapCommands:
+        from kube_gaplint.bundle.config_map_commands import ConfigMapCommands
+
+        return ConfigMapCommands(self.beside_files)
 
     @cached_property
     def _node_command_book(self) -> NodeCommandBook:

@@ -69,6 +69,8 @@ def toy_in(texts: Iterable[str]) -> str:
         for match in _SOURCE.finditer(text):
             if match["folder"]:
                 folders = True
+            elif f"def {match[0].partition('(')[0]}(" in text:
+                continue  # a function of its own
             else:
                 words = (match["name"], match["class"], match["keras"], match["archive"], match["own"])
                 found.add(toy(next((word for word in words if word), "")))

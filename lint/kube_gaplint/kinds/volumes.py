@@ -334,15 +334,17 @@ def _entries(volume: Part, context: Context) -> list[tuple[str, Scalar]]:
 
 def _of_map(part: Part, context: Context) -> list[tuple[str, Scalar]]:
     name = part.text("name")
-    data = context.config_map(name, part.place) if name is not None else None
-    if data is None or isinstance(data, Unknown):
+    if name is None:
         return []
+    data = context.config_map(name, part.place)
+    made = context.bundle.files_by_command
+    entries = made(name, context.object.file) if isinstance(data, Unknown) else data.entries
     items = part.at("items")
     if not items.present:
-        return list(data.entries.items())
+        return list(entries.items())
     chosen = []
     for item in items.items():
         key, path = item.text("key"), item.text("path")
-        if key is not None and path is not None and key in data.entries:
-            chosen.append((path, data.entries[key]))
+        if key is not None and path is not None and key in entries:
+            chosen.append((path, entries[key]))
     return chosen
