@@ -104,6 +104,12 @@ WRAPPERS: Final = (
     Wrapper(("setpriv",), values=("--reuid", "--regid", "--groups", "--inh-caps", "--ambient-caps", "--bounding-set")),
     Wrapper(("capsh",), refuses=("--print",)),
     Wrapper(("chroot",), positionals=1),
+    Wrapper(
+        # CSC's and Aalto University's: the command runs in the container that a loaded module names
+        ("apptainer_wrapper", "singularity_wrapper"),
+        subcommand=("exec",),
+        opens="the container that a loaded module names may set variables",
+    ),
     Wrapper(("nsenter",), values=("-t", "--target", "-S", "--setuid", "-G", "--setgid")),
     Wrapper(("unshare",), values=("-S", "--setuid", "-G", "--setgid", "-R", "--root", "--propagation")),
     Wrapper(
