@@ -243,6 +243,7 @@ EVALUATION_OPTIONS = frozenset({"model-args", "num-fewshot", "bootstrap-iters", 
 BENCHMARK_OPTIONS = frozenset({
     "benchmark-dir", "benchmark-log-dir", "benchmark-only", "benchmark-steps", "benchmark-iters", "benchmark-runs",
     "benchmark-iterations", "benchmark-duration", "benchmark-epochs-num", "bench-steps", "benchmarking",
+    "dummy",  # pytorch/examples imagenet/main.py: "use fake data to benchmark"
 })  # fmt: skip
 
 # The word behind a Python script that says which of its jobs it is to do.
