@@ -23,6 +23,11 @@ spec:
         image: nvcr.io/nvidia/pytorch:24.05-py3
         command: [torchrun, --nproc-per-node=8, {command}]
         resources: {{limits: {{nvidia.com/gpu: 8}}}}
+        volumeMounts:
+        - {{name: runs, mountPath: /ckpt}}
+        - {{name: runs, mountPath: /lustre}}
+        - {{name: runs, mountPath: /out}}
+      volumes: [{{name: runs, persistentVolumeClaim: {{claimName: runs}}}}]
 """
 BATCH = """\
 #!/bin/bash

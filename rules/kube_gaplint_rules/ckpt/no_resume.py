@@ -8,6 +8,7 @@ from kube_gaplint.model.pace import Pace, trains_on_a_toy
 from kube_gaplint.model.program_lines import READS_BACK, saves_in_a_loop
 from kube_gaplint.model.scale import size
 from kube_gaplint.model.setting import Absent, Origin, Set, Setting, Unknown
+from kube_gaplint.model.storage import copied_elsewhere, kept
 from kube_gaplint.model.training import TrainingProcess
 from kube_gaplint.model.workload import Workload
 from kube_gaplint.rule import Context, rule
@@ -35,10 +36,10 @@ def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
     overwrites its output folder, a visible program that saves while it trains and reads nothing back before it does, in
     its script and in the modules of its repository, or that reads it back only by an option that is left out, also in
     its Hydra configuration. Scripts that write their weights once, after the training, have nothing to resume from.
-    Frameworks that resume by themselves (torchtitan) are left alone. Of a batch script an array, a chain, a new
-    submission or `--requeue` is a restart; the requeueing after a lost node, on by default in Slurm, is one for jobs of
-    eight hours or more and for those that name no time limit, unless they train on a toy data set. Smoke tests of up to
-    200 steps are left alone.
+    Frameworks that resume by themselves (torchtitan) are left alone, and so are programs whose checkpoints vanish with
+    their container (CKPT001). Of a batch script an array, a chain, a new submission or `--requeue` is a restart; the
+    requeueing after a lost node, on by default in Slurm, is one for jobs of eight hours or more and for those that name
+    no time limit, unless they train on a toy data set. Smoke tests of up to 200 steps are left alone.
 
     ## Why it hurts
     The job comes back, looks healthy, and trains from step 0, often writing over what it had: a preempted job of
@@ -107,6 +108,8 @@ def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
         return
     if isinstance(resume, Set) and resume.value:
         return
+    if _gone_with_its_pod(process):
+        return
     written = isinstance(resume, Set) and resume.origin.written
     who = process.framework.title if process.framework is not None else "the program"
     path = settings.save_path
@@ -136,6 +139,18 @@ def _resume(process: TrainingProcess) -> Setting[bool]:
     return resume
 
 
+def _gone_with_its_pod(process: TrainingProcess) -> bool:
+    """A restart finds nothing to resume from: the path lies on the container's own disk, which CKPT001 reports, and
+    only a new container is ever started."""
+    path = process.settings.save_path
+    if not isinstance(path, Set) or not path.origin.written or isinstance(process.settings.second_path, Set):
+        return False
+    if _of_a_launcher(process) is not None or _rescaled(process.workload) is not None:
+        return False
+    place = kept(process, path)
+    return place.state == "lost" and isinstance(place.mount, Absent) and not copied_elsewhere(process, path.value, None)
+
+
 def _start(process: TrainingProcess) -> Related | None:
     """What surely starts the program again, as somebody wrote it."""
     again, rescaled = process.workload.starts_again, _rescaled(process.workload)
@@ -143,11 +158,16 @@ def _start(process: TrainingProcess) -> Related | None:
         return Related(again, "the job is started again")
     if rescaled is not None:
         return Related(rescaled, "all processes start again when the number of pods changes")
+    return _of_a_launcher(process) or _requeued(process)
+
+
+def _of_a_launcher(process: TrainingProcess) -> Related | None:
+    """A launcher that starts its processes again, in the same container."""
     for launcher in process.launchers:
         restarts = launcher.max_restarts
         if isinstance(restarts, Set) and restarts.value > 0 and restarts.origin.written:
             return Related(restarts.origin, f"{launcher.kind} starts all processes again")
-    return _requeued(process)
+    return None
 
 
 def _requeued(process: TrainingProcess) -> Related | None:
