@@ -241,16 +241,26 @@ _TELLING = _IMPORTS | {
 }  # fmt: skip
 
 
+_DEEPEST = 300
+"""Nested nodes up to which it is asked what stands around a call: a way up takes the square of that. Programs that
+people write have some 40."""
+_MOST_STEPS = 200
+"""Calls of which it is asked."""
+
+
 class _Parsed:
     """A text, parsed: its nodes that bind, call or import, each with how surely it runs and what it stands in."""
 
     def __init__(self, data: bytes) -> None:
         self.root = grammar().parse(data).root_node
         self.telling: list[tuple[Node, str, Context, str]] = []
-        stack: list[tuple[Node, Context, str]] = [(self.root, "always", "module")]
+        self.depth = 0
+        """How deep its nodes are nested."""
+        stack: list[tuple[Node, Context, str, int]] = [(self.root, "always", "module", 0)]
         while stack:
-            node, context, scope = stack.pop()
+            node, context, scope, depth = stack.pop()
             kind = node.type
+            self.depth = max(self.depth, depth)
             if kind in _TELLING:
                 self.telling.append((node, kind, context, scope))
                 if kind in _IMPORTS:
@@ -263,7 +273,7 @@ class _Parsed:
                     child_scope = "class"
                 elif kind in {"function_definition", "lambda"}:
                     child_scope = "function"
-                stack.append((child, child_context, child_scope))
+                stack.append((child, child_context, child_scope, depth + 1))
 
     @cached_property
     def order(self) -> Order:
@@ -297,7 +307,8 @@ class _Reader:
             self._call(call, context)
         for target, value, context in self.found_changes:
             self._change(target, value, context)
-        if self.found_saves or self.found_steps:
+        asked = len(self.found_saves) + len(self.found_steps)
+        if 0 < asked <= _MOST_STEPS and parsed.depth <= _DEEPEST:
             order = parsed.order
             self.facts.saves_once = bool(self.found_saves) and all(map(order.only_after_training, self.found_saves))
             self._loops(order)
