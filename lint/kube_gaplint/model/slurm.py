@@ -221,7 +221,7 @@ class Batch(Struct, eq=False):
 
     def linked_gpus(self, gpus: int) -> Origin | None:
         """What shows that a fast link joins the GPUs of its nodes, `gpus` each: their type, or a machine that is known.
-        The note says which link it is."""
+        The note says which link it is; `via` is "derived" where it is the machine."""
         for name in _DEVICES:
             given = self.directive(name)
             if given is None or not isinstance(given.value, Set):
@@ -238,8 +238,8 @@ class Batch(Struct, eq=False):
         note = f"{machine.link} joins the GPUs of a node of {machine.name}"
         if machine.path in text.text and machine.path:
             start = text.text.index(machine.path)
-            return Origin(text.place(start, start + len(machine.path)), note=note)
-        return Origin(known[next(iter(machine.signs))].place, note=note)
+            return Origin(text.place(start, start + len(machine.path)), "derived", note)
+        return Origin(known[next(iter(machine.signs))].place, "derived", note)
 
     @property
     def elastic(self) -> bool:

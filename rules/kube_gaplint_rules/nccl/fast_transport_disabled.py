@@ -11,7 +11,7 @@ from kube_gaplint.rule import Context, rule
 
 BETWEEN_NODES = "NCCL_IB_DISABLE"
 WITHIN_A_NODE = {
-    "NCCL_P2P_DISABLE": "GPUs of one node then talk through host memory instead of NVLink or PCIe",
+    "NCCL_P2P_DISABLE": "GPUs of one node then talk through host memory instead of their own links",
     "NCCL_SHM_DISABLE": "GPUs of one node without a direct path then talk over the network",
 }
 
@@ -31,8 +31,8 @@ def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
     ## What it flags
     `NCCL_IB_DISABLE=1` in a job of several nodes whose pods ask for InfiniBand or RoCE devices, and
     `NCCL_P2P_DISABLE=1` or `NCCL_SHM_DISABLE=1` where the GPUs of a node are joined by NVLink or the like (a product or
-    machine type that nodes are chosen by, a public cluster that a batch script gives away) or stand beside such
-    devices.
+    machine type that nodes are chosen by, a public cluster that a batch script of one node gives away) or stand beside
+    such devices. On several nodes of a public cluster it may be what the site advises.
 
     ## Why it hurts
     Such a line comes from a debugging session and stays. The run goes on over TCP or host memory at a fraction of
@@ -102,6 +102,8 @@ def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
             yield _gap(process, BETWEEN_NODES, disabled, None, "", "the nodes talk over TCP, the profile says RDMA")
     each = workload.accelerators_per_node
     linked = process.link_evidence
+    if linked is not None and linked.via == "derived" and workload.multi_node is not False:
+        linked = None
     evidence = linked or device
     if evidence is None or not isinstance(each, Set) or each.value < 2:
         return

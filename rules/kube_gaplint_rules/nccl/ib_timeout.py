@@ -98,7 +98,7 @@ def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
     home = process.environment.home
     fix = Fix(f"set {TIMEOUT}={RECOMMENDED}", give(process, TIMEOUT, str(RECOMMENDED)))
     if isinstance(timeout, Absent) and context.profile.rdma is not False:
-        shown = "NCCL's default" if release is None else f"{default}, the default of NCCL {release[0]}.{release[1]}"
+        shown = "NCCL's default" if release is None else f"{default}, the default of its NCCL release"
         yield Gap(
             Origin(home.place, "derived", node=home.node),
             f"{TIMEOUT} is not set and stays at {shown}",
