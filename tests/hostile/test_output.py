@@ -120,6 +120,7 @@ def test_a_link_within_its_folder_is_written_through(folder: Path) -> None:
 
 SIGNALS = """
 import os, signal, sys
+signal.signal(signal.SIGHUP, signal.SIG_DFL)  # the tests may run under nohup, whose children ignore it
 def signalled(event, arguments):
     if event == {event!r} and "disk" in str(arguments[0]):
         os.kill(os.getpid(), signal.{name})
