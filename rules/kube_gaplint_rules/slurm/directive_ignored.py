@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 
 from kube_gaplint import lazy_re
 from kube_gaplint.facts.sbatch import TAKES_NO_TEXT
@@ -129,28 +130,30 @@ def _refused(batch: Batch, literal: list[Directive]) -> Gap:
 
 def _severity(batch: Batch, first: Directive) -> Severity:
     if first.is_comment and not first.after_command:
-        block = _block(batch, first)
+        block = _blocks(batch)[first.line.start.line]
         if not WHERE.isdisjoint(block) or (HARMLESS.isdisjoint(block) and _some_in_force(batch)):
             return Severity.INFO
     return Severity.ERROR if batch.trains and not first.is_comment else Severity.WARNING
 
 
+@lru_cache(maxsize=4)
 def _some_in_force(batch: Batch) -> bool:
     """Whether its author knows how a directive is written."""
     return any(one.in_force for one in batch.directives)
 
 
-def _block(batch: Batch, directive: Directive) -> set[str]:
-    """The options of the commented lines, one below the other, that a commented line is one of."""
-    lines = {one.line.start.line: one.name for one in batch.directives if one.is_comment}
-    at = directive.line.start.line
-    names = {directive.name}
-    for step in (-1, 1):
-        line = at + step
-        while line in lines:
-            names.add(lines[line])
-            line += step
-    return names
+@lru_cache(maxsize=4)
+def _blocks(batch: Batch) -> dict[int, set[str]]:
+    """By line, the options of the commented lines, one below the other, that a commented line is one of."""
+    names: dict[int, set[str]] = {}
+    for one in batch.directives:
+        if one.is_comment:
+            names.setdefault(one.line.start.line, set()).add(one.name)
+    blocks: dict[int, set[str]] = {}
+    for line in sorted(names):
+        blocks[line] = blocks.get(line - 1, set())
+        blocks[line] |= names[line]
+    return blocks
 
 
 def _switched_off(batch: Batch, directive: Directive) -> bool:
