@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from kube_gaplint.launch.restores import is_off, restoring_paths
 
 TRAIN = "for step in range(9):\n    loss.backward()\n    optimizer.step()\n"
@@ -156,3 +158,17 @@ def test_what_hands_its_value_on_or_sets_it_only_where_it_is_given() -> None:
                  "resume = newest(folder)", "print(args.resume == wanted)"):  # fmt: skip
         assert is_off("resume", (line + "\n",), option(True).get), line
     assert not is_off("resume", ("resume = newest(folder)\nargs.resume = resume\n",), option(True).get)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "loss.backward()\nx = m" + ".load('a')" * 800 + "\n",
+        "".join(f"a{n} = torch.load('f{n}.pt')\ntorch.save(x, 'g{n}.pt')\n" for n in range(1_500))
+        + "loss.backward()\n",
+    ],
+    ids=["deep", "many"],
+)
+def test_a_program_that_nobody_wrote_is_not_followed(text: str) -> None:
+    """To follow it would take half a minute."""
+    assert restoring_paths((text,)) is None

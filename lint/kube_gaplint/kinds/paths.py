@@ -25,9 +25,6 @@ def keys(path: str) -> tuple[str, ...] | None:
 @lru_cache(maxsize=4096)
 def steps(path: str) -> tuple[tuple[str, bool], ...]:
     """A path as (name, whether it names an element of a list)."""
-    straight = keys(path)
-    if straight is not None:
-        return tuple((name, False) for name in straight)
     out = []
     for match in _STEP.finditer(path):
         plain, quoted, element = match.groups()

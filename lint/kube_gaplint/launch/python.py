@@ -227,7 +227,7 @@ def _default_of(option: ProgramOption) -> object:
 
 
 @cache
-def grammar() -> Parser:
+def _grammar() -> Parser:
     import tree_sitter_python
     from tree_sitter import Language, Parser
 
@@ -248,11 +248,11 @@ _MOST_STEPS = 200
 """Calls of which it is asked."""
 
 
-class _Parsed:
+class Parsed:
     """A text, parsed: its nodes that bind, call or import, each with how surely it runs and what it stands in."""
 
     def __init__(self, data: bytes) -> None:
-        self.root = grammar().parse(data).root_node
+        self.root = _grammar().parse(data).root_node
         self.telling: list[tuple[Node, str, Context, str]] = []
         self.depth = 0
         """How deep its nodes are nested."""
@@ -275,6 +275,11 @@ class _Parsed:
                     child_scope = "function"
                 stack.append((child, child_context, child_scope, depth + 1))
 
+    @property
+    def too_deep(self) -> bool:
+        """Nobody should climb in it."""
+        return self.depth > _DEEPEST
+
     @cached_property
     def order(self) -> Order:
         """How its functions are called."""
@@ -282,8 +287,9 @@ class _Parsed:
 
 
 @lru_cache(maxsize=32)  # many jobs of a repository start the same program, each with options of its own
-def _parsed(data: bytes) -> _Parsed:
-    return _Parsed(data)
+def parsed(data: bytes) -> Parsed:
+    """A text (UTF-8), parsed once for all that look at it."""
+    return Parsed(data)
 
 
 class _Reader:
@@ -298,18 +304,18 @@ class _Reader:
         self.found_steps: list[Node] = []
 
     def read(self) -> None:
-        parsed = _parsed(self.folder.offsets.data)
-        if parsed.root.has_error:
+        program = parsed(self.folder.offsets.data)
+        if program.root.has_error:
             self.facts.problem = "parts of the program are not valid Python"
-        self._walk(parsed)
+        self._walk(program)
         self._options()
         for call, context in self.found_calls:
             self._call(call, context)
         for target, value, context in self.found_changes:
             self._change(target, value, context)
         asked = len(self.found_saves) + len(self.found_steps)
-        if 0 < asked <= _MOST_STEPS and parsed.depth <= _DEEPEST:
-            order = parsed.order
+        if 0 < asked <= _MOST_STEPS and not program.too_deep:
+            order = program.order
             self.facts.saves_once = bool(self.found_saves) and all(map(order.only_after_training, self.found_saves))
             self._loops(order)
             restores = [order.tested_before(call) for call, _ in self.found_calls if _restores(call)]
@@ -329,11 +335,11 @@ class _Reader:
 
     def read_options(self) -> None:
         """The declared options alone."""
-        self._walk(_parsed(self.folder.offsets.data))
+        self._walk(parsed(self.folder.offsets.data))
         self._options()
 
-    def _walk(self, parsed: _Parsed) -> None:
-        for node, kind, context, scope in parsed.telling:
+    def _walk(self, program: Parsed) -> None:
+        for node, kind, context, scope in program.telling:
             if kind in _IMPORTS:
                 self._import(node)
             elif kind == "call":
@@ -678,5 +684,5 @@ def _children(node: Node, context: Context) -> Iterator[tuple[Node, Context]]:
 
 __all__ = [
     "Argument", "Duration", "FileUse", "Import", "ProgramOption", "PythonCall", "PythonFacts", "SignalHandler",
-    "Value", "VariableChange", "declared_by_modules", "grammar", "read_python",
+    "Value", "VariableChange", "declared_by_modules", "parsed", "read_python",
 ]  # fmt: skip

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -28,6 +28,8 @@ MOST_TEXT = 400_000
 MOST_CALLERS = 8
 DEEPEST = 6
 _MOST_PATHS = 24
+_MOST_READS = 200
+_MOST_WRITES = 100
 
 _READS = lazy_re.compile(
     r"(?i)\A(?:safe_open|load_file|load_objects)\Z"
@@ -134,7 +136,10 @@ def _set_in(text: str, name: str) -> bool:
         suspects.append(found.start())
     if not suspects:
         return False
-    tree = _Tree(text, 0)
+    try:
+        tree = _Tree(text, 0)
+    except _TooMuch:
+        return True
     return not all(name in _guards(tree, at) for at in suspects)
 
 
@@ -163,14 +168,18 @@ def _guards(tree: _Tree, at: int) -> frozenset[str]:
 
 
 class _Tree:
-    """One text, parsed: its calls, what it imports, and the names that are handed on without being called."""
+    """One text, parsed: its calls, what it imports, and the names that are handed on without being called. Raises
+    _TooMuch."""
 
     def __init__(self, text: str, index: int) -> None:
-        from kube_gaplint.launch.python import grammar
+        from kube_gaplint.launch.python import parsed
 
+        program = parsed(text.encode("utf-8", "surrogatepass"))
+        if program.too_deep:
+            raise _TooMuch
         self.text = text
         self.is_script = index == 0
-        self.root = grammar().parse(text.encode("utf-8", "surrogatepass")).root_node
+        self.root = program.root
         self.calls: dict[str, list[Node]] = {}
         self.handed_on: set[str] = set()
         self.methods_handed_on: set[str] = set()
@@ -235,15 +244,18 @@ class _Tree:
         return None if anywhere else found
 
 
-class _Program(Struct):
-    """The texts of a program, parsed as far as they are asked for."""
+class _Program(Struct, dict=True):
+    """The texts of a program, parsed as far as they are asked for. Following it raises _TooMuch where it is too large.
+
+    `reads`: the calls so far that read a checkpoint, perhaps.
+    """
 
     texts: tuple[str, ...]
     trees: dict[int, _Tree] = field(default_factory=dict)
     size: int = 0
+    reads: int = 0
 
     def tree(self, index: int) -> _Tree:
-        """Raises _TooMuch where the program is too large to follow."""
         found = self.trees.get(index)
         if found is None:
             self.size += len(self.texts[index])
@@ -257,11 +269,33 @@ class _Program(Struct):
             if name in text:
                 yield self.tree(index)
 
-    def all(self) -> Iterator[_Tree]:
-        return map(self.tree, range(len(self.texts)))
-
     def defines(self, name: str) -> bool:
         return any(f"def {name}(" in text for text in self.texts)
+
+    def count_read(self) -> None:
+        self.reads += 1
+        if self.reads > _MOST_READS:
+            raise _TooMuch
+
+    @cached_property
+    def writes(self) -> frozenset[str] | None:
+        """The names of all files that it writes, NUL for what is put into one; None where one may have any name."""
+        names: set[str] = set()
+        for tree in map(self.tree, range(len(self.texts))):
+            for last, calls in tree.calls.items():
+                for call in calls:
+                    function = text_of(call.child_by_field_name("function"))
+                    if _MOVES.search(function) is not None:
+                        return None
+                    if _SAVES.search(last) is None or _SAVES_OTHER_FILES.search(function) is not None:
+                        continue
+                    if self.defines(last) and "." not in function:
+                        continue  # what it does is looked at itself
+                    name = _file_name(_saved_to(call)) if function == "torch.save" else ""
+                    names.add(name)
+                    if not name or len(names) > _MOST_WRITES:
+                        return None
+        return frozenset(names)
 
 
 class _TooMuch(Exception):
@@ -280,9 +314,10 @@ def _paths(texts: tuple[str, ...]) -> tuple[frozenset[str], ...] | None:
             for name, calls in tree.calls.items():
                 for call in calls:
                     for needs in _needs(call, name, program):
-                        found.extend(needs | names for names in _ways(call, tree, program, 0, frozenset()))
-                        if len(found) > _MOST_PATHS:
-                            return None
+                        for names in _ways(call, tree, program, 0, frozenset()):
+                            found.append(needs | names)
+                            if len(found) > _MOST_PATHS:
+                                return None
     except _TooMuch:
         return None
     return tuple(dict.fromkeys(found))
@@ -303,18 +338,21 @@ def _needs(call: Node, name: str, program: _Program) -> Iterator[frozenset[str]]
         if any(_OF_ITS_OWN.search(text_of(one)) for one in arguments[:1]):
             yield _named(arguments[0])
         return
+    if name == "load":
+        reads = "." in function and _OTHER_FILES.search(function) is None
+    else:
+        reads = _READS.search(name) is not None and _NO_READ.search(name) is None
+        reads = reads or _STATE_DICTS.search(function) is not None
+    if not reads:
+        return
+    program.count_read()
     around = _function_of(call)
     inside = text_of(around.child_by_field_name("name")) if around is not None else ""
     if program.defines(name) and inside != name and _LIBRARIES.search(function) is None:
         return  # what it does is looked at itself
     if around is not None and _HUB.search(text_of(around)) is not None:
         return
-    if name == "load":
-        reads = "." in function and _OTHER_FILES.search(function) is None
-    else:
-        read = _READS.search(name) is not None and _NO_READ.search(name) is None
-        reads = read or _STATE_DICTS.search(function) is not None
-    if reads and not (arguments and _never_written(arguments[0], program)):
+    if not (arguments and _never_written(arguments[0], program)):
         yield _named(arguments[0]) if arguments else frozenset()
 
 
@@ -323,23 +361,10 @@ def _never_written(path: Node, program: _Program) -> bool:
     name = _file_name(path)
     if "." not in name or "\0" in name:
         return False
-    saves = False  # a program that is not seen to write anything leaves that to others
-    for tree in program.all():
-        for last, calls in tree.calls.items():
-            for call in calls:
-                function = text_of(call.child_by_field_name("function"))
-                if _MOVES.search(function) is not None:
-                    return False
-                if _SAVES.search(last) is None or _SAVES_OTHER_FILES.search(function) is not None:
-                    continue
-                if program.defines(last) and "." not in function:
-                    continue  # what it does is looked at itself
-                written = _file_name(_saved_to(call)) if function == "torch.save" else ""
-                pattern = ".*".join(map(re.escape, written.split("\0")))
-                if not written or re.fullmatch(pattern, name) is not None:
-                    return False
-                saves = True
-    return saves
+    writes = program.writes  # a program that is not seen to write anything leaves that to others
+    return bool(writes) and not any(
+        re.fullmatch(".*".join(map(re.escape, written.split("\0"))), name) for written in writes or ()
+    )
 
 
 def _saved_to(call: Node) -> Node | None:
