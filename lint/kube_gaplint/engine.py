@@ -19,7 +19,7 @@ from kube_gaplint.findings import Change, FileError, Finding, Fix, Related, Repo
 from kube_gaplint.meta import META_RULES
 from kube_gaplint.model.profile import Profile
 from kube_gaplint.model.subject import Subject
-from kube_gaplint.share import Share, jobs_for
+from kube_gaplint.share import Share, jobs_for, runs
 from kube_gaplint.text.source import Source
 
 if TYPE_CHECKING:
@@ -238,7 +238,12 @@ def _parts(
         from kube_gaplint import pool
 
         sources = [source for source, _ in loaded.sources]
-        parts = pool.shared(lambda at: judge.run(Share(at, number)), number, sources)
+        all_runs = runs(things)
+        with pool.Tickets(all_runs) as tickets:
+            parts = pool.shared(lambda at: judge.run(Share(tickets, first=at == 0)), number, sources)
+        left = set(range(all_runs)).difference(*(part.runs for part in parts))
+        if left:  # whoever took them was ended
+            parts.append(judge.run(Share(sorted(left), first=False)))
     judge.finish([tenant for part in parts for tenant in part.tenants])
     return parts
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from kube_gaplint import lazy_re, progress, registry
 from kube_gaplint.findings import Finding, Fix, Gap, Severity, Summary
@@ -134,13 +134,14 @@ class Part(Struct):
     """What one share of a run gave.
 
     `found`: for each view with findings its order and those. `beside`: findings of limits and references, by the view
-    that they came up with. `tenants`: what node pools are told of the share's workloads.
+    that they came up with. `tenants`: what node pools are told of the share's workloads. `runs`: what the share took.
     """
 
     found: list[tuple[Order, list[Found]]]
     beside: list[tuple[Order, list[Found]]]
     counts: Summary
     tenants: list[Tenant]
+    runs: list[int] = field(default_factory=list)
 
     def add_counts(self, summary: Summary) -> None:
         summary.workloads += self.counts.workloads
@@ -212,6 +213,7 @@ class Judge:
             self._note(self._over, _BEFORE_ALL, part)
             self._late, self._first = late, part
         part.tenants.extend(views.tenants[before:])
+        part.runs = share.taken
         return part
 
     def _note(self, over: list[Problem], order: Order, part: Part) -> None:

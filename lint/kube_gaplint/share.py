@@ -1,10 +1,9 @@
-"""What one of several processes judges of a run: a part of the objects and of the script files, in their order."""
+"""What one of several processes judges of a run: a part of the objects and of the scripts, in their order."""
 
 from __future__ import annotations
 
 import os
-
-from msgspec import Struct
+from collections.abc import Iterable
 
 LEAST = 100
 """Objects and scripts from which on a second process pays for its start (measured: a fifth less at 100, a twelfth at
@@ -17,24 +16,40 @@ _RUN = 16
 """Neighbours that stay together: they often share scripts, which are read once by each process."""
 
 
-class Share(Struct, frozen=True):
-    """Every `of`-th run of neighbours, from the one numbered `at` on. The first share also judges what needs all
-    workloads (node pools), or comes once."""
+class Share:
+    """What one process takes of the objects and scripts of a run, asked for in their order: it takes the next run of
+    neighbours, of those that nobody has, when it is through with its last one.
 
-    at: int = 0
-    of: int = 1
+    The first share also judges what needs all workloads (node pools), or comes once.
+    """
 
-    @property
-    def first(self) -> bool:
-        return self.at == 0
+    def __init__(self, runs: Iterable[int] | None = None, *, first: bool = True) -> None:
+        """`runs`: numbers of runs of neighbours, ascending, which other processes take from as well (see
+        `pool.Tickets`). None stands for all."""
+        self.first = first
+        self.taken: list[int] = []
+        """The runs that this process took."""
+        self._runs = None if runs is None else iter(runs)
 
     def has(self, number: int) -> bool:
-        """Whether the thing of this number (an object, a script) belongs to the share."""
-        return self.of == 1 or number // _RUN % self.of == self.at
+        """Whether the thing of this number (an object, a script) belongs to the share. Numbers must not go down."""
+        if self._runs is None:
+            return True
+        run = number // _RUN
+        while not self.taken or self.taken[-1] < run:
+            self.taken.append(next(self._runs, _END))
+        return self.taken[-1] == run
 
 
 ALL = Share()
 """The share of a run in one process."""
+_END = 1 << 60
+"""Stands behind the last run that there is."""
+
+
+def runs(things: int) -> int:
+    """How many runs of neighbours so many things make."""
+    return -(-things // _RUN)
 
 
 def jobs_for(wanted: int, things: int, least: int | None = None) -> int:

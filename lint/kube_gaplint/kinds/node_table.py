@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -152,9 +152,12 @@ _LAST = 1 << 60
 
 
 def _batch_views(
-    bundle: Bundle, profile: Profile, files: Iterable[ScriptFile], share: Share
+    bundle: Bundle, profile: Profile, files: Sequence[ScriptFile], share: Share
 ) -> Iterator[tuple[int, Workload]]:
-    """Batch scripts in files and in ConfigMaps. Every slurm.conf of the paths is read once for all of them."""
+    """Batch scripts in files and in ConfigMaps. Every slurm.conf of the paths is read once for all of them.
+
+    To a share, files are numbered behind the objects. The first one has what stands in ConfigMaps.
+    """
     maps = bundle.by_kind("", "ConfigMap")
     if not files and not maps:
         return
@@ -165,8 +168,9 @@ def _batch_views(
         scripts.extend(batch.in_config_map(item, bundle, profile))
     if scripts:
         confs = batch.all_confs(bundle, profile)
+        first = len(bundle.objects)
         for number, script in enumerate(scripts):
-            if not share.has(number):
+            if not (share.has(first + number) if number < len(files) else share.first):
                 continue
             workload = batch.adapt_script(script, bundle, profile, confs)
             if workload.batch is None or workload.batch.directives:  # else a script that only submits others
