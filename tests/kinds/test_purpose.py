@@ -30,7 +30,11 @@ def purpose(
 def test_what_lies_among_the_tests_of_the_software_is_one() -> None:
     pod = gpu_pod("[torchrun, train.py]")
     job = f"apiVersion: batch/v1\nkind: Job\nmetadata: {{name: x}}\nspec: {{template: {pod}}}\n"
-    for path, expected in (("tests/functional_tests/gpt/job", "smoke"), ("tests/job", "training")):
+    folders = (
+        ("tests/functional_tests/gpt/job", "smoke"), (".github/eks/job", "smoke"), (".ci/job", "smoke"),
+        ("tests/job", "training"), ("github/job", "training"),
+    )  # fmt: skip
+    for path, expected in folders:
         assert workload(**{path: job}).classified.purpose == expected
 
 
@@ -68,6 +72,17 @@ def test_what_lies_among_the_tests_of_the_software_is_one() -> None:
         ("[bash, -c, 'all_reduce_perf -b 8; torchrun train.py']", "training"),
         ("[mpirun, -np, '16', /opt/nccl-tests/build/all_reduce_perf]", "benchmark"),
         ("[mpirun, -np, '16', bash, -c, '/opt/all_gather_perf -b 8']", "benchmark"),
+        ("[mpirun, -N, '8', /opt/measure, -b, '8', -e, 16G, -f, '2', -g, '1']", "benchmark"),
+        ("[bash, -c, 'mpirun -N 8 $0 -b 8 -e 16G -f 2', PLACEHOLDER]", "benchmark"),
+        ("[torchrun, main.py, -b, '8', -e, '16', -f, '2']", "training"),
+        ("[bash, -c, 'nvidia-smi; test-llama.sh']", "smoke"),
+        ("[bash, -c, 'test_bert.sh; torchrun main.py']", "training"),
+        ("[test-training.sh]", "training"),
+        ("[bash, -c, 'sleep 1000000 && scripts/train.sh 512']", "interactive"),
+        ("[bash, -c, 'sleep 3d; torchrun train.py']", "interactive"),
+        ("[bash, -c, 'sleep 1h; torchrun train.py']", "training"),
+        ("[bash, -c, 'sleep 1000000 & torchrun train.py']", "training"),
+        ("[bash, -c, 'torchrun train.py; sleep 1000000']", "training"),
         ("[dcgmi, diag, -r, '3']", "benchmark"),
         ("[gpu_burn, '60']", "benchmark"),
         ("[osu_allreduce]", "benchmark"),

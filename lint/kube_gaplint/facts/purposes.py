@@ -275,12 +275,17 @@ TRIAL_SCRIPTS = (
     "*_bench.py",
     "bench.py",
 )
+TRIAL_SHELL_SCRIPTS = ("test-*.sh", "test_*.sh")
 TRIAL_FOLDERS = frozenset(
     {"bench", "benches", "benchmark", "benchmarks", "micro-benchmark", "micro-benchmarks", "performance"}
 )
 
-# Folders whose scripts and manifests test the software itself.
-TEST_FOLDERS = frozenset({"functional_tests", "functional-tests", "integration_tests", "integration-tests"})
+# Folders whose scripts and manifests test the software itself; those with a dot are read by services that do so at
+# every change (GitHub Actions, GitLab, Buildkite, CircleCI, Jenkins).
+TEST_FOLDERS = frozenset({
+    "functional_tests", "functional-tests", "integration_tests", "integration-tests",
+    ".github", ".gitlab", ".buildkite", ".circleci", ".jenkins", ".ci",
+})  # fmt: skip
 
 # Words of a folder's name by which it holds steps of end-to-end tests, and the tools whose steps are manifests.
 END_TO_END = frozenset({"e2e", "kuttl", "chainsaw"})
@@ -546,6 +551,12 @@ def only_checks(name: str) -> bool:
     """Whether a program by its name tries something out, and speaks of no training: `validate_environment.py`."""
     words = words_of(name)
     return bool(CHECKS.intersection(words)) and not TRAINING_WORDS.intersection(words)
+
+
+def tries_out(name: str) -> bool:
+    """Whether a shell script by its name is a test, and speaks of no training: `test-maxtext.sh`."""
+    shell = any(globs(name.lower(), pattern) for pattern in TRIAL_SHELL_SCRIPTS)
+    return shell and not TRAINING_WORDS.intersection(words_of(name))
 
 
 def measures_scaling(name: str) -> bool:

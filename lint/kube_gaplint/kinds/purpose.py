@@ -76,6 +76,9 @@ def classify(workload: Workload) -> Classified:
         return Classified("smoke", f"it lies in {tests}")
     if purposes.BENCHMARK_NAMES.intersection(purposes.words_of(workload.subject.name)):
         return Classified("benchmark", f"its name {workload.subject.name}")
+    kept = _sleeps_first(workload)
+    if kept is not None:
+        return kept
     if best is not None and best.strength > 1:
         return Classified("training", best.reason)
     idle = _holder(roles) or _check(roles) or _chores(workload, roles)
@@ -125,6 +128,8 @@ def _of_command(command: Command) -> Iterator[_Hint]:
     texts = _texts(command)
     if command.name in _SHELL_NOISE or _only_carries(command.name, texts):
         return
+    if _sweeps_sizes(texts):
+        yield _Hint("benchmark", "its options -b, -e and -f sweep over message sizes", 3)
     chore = _is_chore(texts)
     for index, text in enumerate(texts):
         if not text or len(text) > 200:
@@ -152,12 +157,24 @@ def _of_command(command: Command) -> Iterator[_Hint]:
         if name.endswith(".py") and purposes.BENCHMARK_NAMES.intersection(folders):
             yield _Hint("benchmark", f"it runs {text}", 3)
         module = index > 0 and texts[index - 1] == "-m"
-        if module or name.endswith((".py", ".sh")):
+        if purposes.tries_out(name):
+            yield _Hint("smoke", f"it runs {name}", 3)
+        elif module or name.endswith((".py", ".sh")):
             meaning_of_name = purposes.script(name)
             if meaning_of_name is not None:
                 yield _Hint(meaning_of_name, f"it runs {name}", 3)
             elif purposes.processes_data(name):
                 yield _Hint("processing", f"it runs {name}", 3)
+
+
+_LARGEST_MESSAGE = lazy_re.compile(r"\d+[KMGkmg]")
+
+
+def _sweeps_sizes(texts: list[str]) -> bool:
+    """Whether a program, whatever its name, is told a range of message sizes as those of nccl-tests are
+    (`-b 8 -e 16G -f 2`)."""
+    options = dict(pairwise(texts))
+    return {"-b", "-f"} <= options.keys() and _LARGEST_MESSAGE.fullmatch(options.get("-e", "")) is not None
 
 
 def _is_chore(texts: list[str]) -> bool:
@@ -502,6 +519,38 @@ def _holder(roles: list[Role]) -> Classified | None:
     return found
 
 
+_LONG_SLEEP = 4 * 3600
+"""Seconds of sleep that nobody puts in front of a training: somebody logs in and works there meanwhile."""
+_SLEEP_UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
+
+
+def _sleeps_first(workload: Workload) -> Classified | None:
+    """A workload all of whose training programs come after hours of sleep in their container (`sleep 7d && …`)."""
+    found: Classified | None = None
+    for process in workload.processes:
+        commands = [command for command in process.container.commands if command.name not in _SHELL_NOISE]
+        if len(commands) < 2 or commands[0].background or commands[0].certainty != "always":
+            return None
+        if not _is_long_sleep(commands[0]):
+            return None
+        found = Classified("interactive", f"container {process.container.name} first runs {_shown(commands[0])}")
+    return found
+
+
+def _is_long_sleep(command: Command) -> bool:
+    if command.name != "sleep" or len(command.words) != 2:
+        return False
+    given = command.words[1].known or ""
+    if given == "infinity":
+        return True
+    number, unit = given.rstrip("smhd"), given[-1:]
+    return number.isdecimal() and len(number) < 12 and int(number) * _SLEEP_UNITS.get(unit, 1) >= _LONG_SLEEP
+
+
+def _shown(command: Command) -> str:
+    return " ".join(word.shown for word in command.words)[:60]
+
+
 def _chores(workload: Workload, roles: list[Role]) -> Classified | None:
     """A workload of which all that runs is seen, and none of it may train: it prints, copies, installs."""
     steps = [] if workload.batch is None else workload.batch.steps
@@ -608,7 +657,7 @@ def _waits(container: Container) -> str | None:
         )
         if not waits:
             return None
-    return " ".join(word.shown for word in commands[-1].words)[:60]
+    return _shown(commands[-1])
 
 
 _NAME_WORDS: tuple[tuple[Meaning, frozenset[str]], ...] = (

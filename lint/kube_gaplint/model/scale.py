@@ -69,7 +69,11 @@ def idle_cost(workload: Workload, seconds: float) -> str:
     gpus = gpu_count(workload)
     if gpus is None:
         return ""
-    hours = gpus * seconds / 3600.0
+    return accelerator_hours(workload, gpus * seconds / 3600.0)
+
+
+def accelerator_hours(workload: Workload, hours: float) -> str:
+    """Hours of its accelerators for a message: `64 GPU-hours`."""
     return f"{hours:,.0f} {noun(workload)}-hours" if hours >= 10 else f"{hours:.1f} {noun(workload)}-hours"
 
 

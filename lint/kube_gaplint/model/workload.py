@@ -308,17 +308,23 @@ class Workload(Struct, eq=False):
         """All accelerators of the collective (the world size of one process a device)."""
         nodes, each = self.nodes, self.accelerators_per_node
         if isinstance(nodes, Set) and isinstance(each, Set):
-            return Set((nodes.value - self._without(nodes.value)) * each.value, each.origin)
+            counts = self.accelerators_of_pods
+            return Set(nodes.value * each.value if counts is None else sum(p * n for p, n in counts), each.origin)
         return next(s for s in (nodes, each) if not isinstance(s, Set))
 
-    def _without(self, nodes: int) -> int:
-        """How many pods of the collective surely have no accelerator: a Master that only coordinates."""
+    @property
+    def accelerators_of_pods(self) -> list[tuple[int, int]] | None:
+        """Of each role of the collective its pods and the accelerators of each, none for a Master that only
+        coordinates; None where not all of them are known."""
         roles = [role for role in self.roles if role.trains]
-        counts = [role.replicas.value for role in roles if isinstance(role.replicas, Set)]
-        if len(counts) < len(roles) or sum(counts) != nodes:
-            return 0
-        bare = (isinstance(role.pod.accelerator_count, Absent) for role in roles)
-        return sum(count for count, without in zip(counts, bare, strict=True) if without)
+        counts: list[tuple[int, int]] = []
+        for role in roles:
+            each = role.pod.accelerator_count
+            if not isinstance(role.replicas, Set) or isinstance(each, Unknown) or role.pod.overrides_unknown:
+                return None
+            counts.append((role.replicas.value, each.value if isinstance(each, Set) else 0))
+        whole = isinstance(self.nodes, Set) and sum(pods for pods, _ in counts) == self.nodes.value
+        return counts if whole and any(each for _, each in counts) else None
 
     @property
     def asks_for_no_accelerator(self) -> bool:

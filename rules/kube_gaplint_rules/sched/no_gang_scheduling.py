@@ -6,7 +6,7 @@ from kube_gaplint.findings import Fix, Gap, Severity
 from kube_gaplint.model.budget import several_pods
 from kube_gaplint.model.fields import Fields
 from kube_gaplint.model.rendezvous import computes_together, may_shrink
-from kube_gaplint.model.scale import counted, gpu_count, idle_cost, node_count, noun
+from kube_gaplint.model.scale import accelerator_hours, counted, gpu_count, node_count, noun
 from kube_gaplint.model.setting import Origin, Set
 from kube_gaplint.model.units import as_integer
 from kube_gaplint.model.workload import Workload
@@ -137,14 +137,21 @@ def _place(workload: Workload) -> Origin:
     return fields.place("metadata.labels") if isinstance(fields, Fields) else workload.origin
 
 
+def _held_at_most(workload: Workload, pods: int) -> float:
+    """The accelerators of all pods but one that is missing, of the kind that has the fewest."""
+    each = [count for replicas, count in workload.accelerators_of_pods or () if replicas]
+    total = gpu_count(workload) or 0
+    return total - min(each) if each else total * (pods - 1) / pods
+
+
 def _cost(workload: Workload, pods: int | None) -> str:
     devices = f"{noun(workload)}s"
-    if pods is None or not idle_cost(workload, 3600.0):
+    if pods is None or gpu_count(workload) is None:
         return f"on a busy cluster some pods hold their {devices} and wait for the rest, which another job may hold"
     some = f"up to {pods - 1} pods hold their {devices} and wait"
     if pods == 2:
         some = f"one pod holds its {devices} and waits"
-    own = idle_cost(workload, 3600.0 * (pods - 1) / pods)  # all but the pod that is missing
+    own = accelerator_hours(workload, _held_at_most(workload, pods))
     return (
         f"on a busy cluster {some} for the rest, which another half-started "
         f"job may hold: up to {own} lost in every hour by this job alone"
