@@ -180,6 +180,8 @@ def test_two_sites_that_are_equally_near_decide_nothing() -> None:
         ("srun ./launch.sh", True),
         ("srun bash -c 'torchrun train.py'", True),
         ("srun apptainer exec --nv --bind /d:/d image.sif python train.py", True),
+        ("srun shifter python train.py", True),
+        ("srun shifter --image=a:1 hostname", False),
         ("srun hostname", False),
         ("srun --ntasks-per-node=1 mkdir -p /scratch/x", False),
         ("srun bash -c 'nvidia-smi && mkdir -p /x'", False),
@@ -212,6 +214,15 @@ def test_images(command: str, image: str) -> None:
     found = step(command).image
     assert found is not None
     assert value(found) == image
+
+
+def test_shifter_takes_its_image_from_an_option_or_from_the_job() -> None:
+    assert value(step("srun shifter --image=docker:a/b:1 python t.py").image) == "a/b:1"
+    named = "#SBATCH --image=docker:nvcr.io/nvidia/pytorch:24.05-py3\n"
+    for command, image in (("shifter python t.py", "nvcr.io/nvidia/pytorch:24.05-py3"), ("python t.py", "unknown")):
+        found = workload(f"{HEAD}{named}srun {command}\n")
+        (container,) = found.roles[0].pod.containers
+        assert value(container.image) == image
 
 
 def test_mpirun_ends_all_ranks_itself() -> None:

@@ -90,6 +90,8 @@ def launcher(
         ("nemo llm pretrain --factory llama3_8b", ["nemo"], "nemo", "command", 4),
         ("apptainer exec --nv -B /a:/b img.sif python t.py", [], "t.py", "script", 0),
         ("srun singularity exec --nv img.sif torchrun t.py", ["srun", "torchrun"], "t.py", "script", 0),
+        ("srun shifter python t.py --a 1", ["srun"], "t.py", "script", 2),
+        ("shifter -V /a:/b --env A=1 -m gpu --image=docker:img:1 python t.py", [], "t.py", "script", 0),
         ("./entry.sh pretrain", [], "", "command", 0),
         ("torchrun $ARGS pretrain_gpt.py --save /x", ["torchrun"], "pretrain_gpt.py", "script", 2),
         ("torchrun $SCRIPT --lr 1", ["torchrun"], "", "script", 2),
@@ -108,6 +110,7 @@ def test_peels_to_the_program(text: str, kinds: list[str], program: str, form: s
         ("podman run -e A=x=y -v /a:/a img:1 python t.py", {"A": "x=y"}),
         ("apptainer exec --env A=1,B=2 img.sif python t.py", {"A": "1", "B": "2", "OUTER": "here"}),
         ("singularity exec --nv img.sif python t.py", {"OUTER": "here"}),
+        ("shifter --env A=1 python t.py", {"A": "1", "OUTER": "here"}),
         ("docker run -e A=$X img:1 python t.py", {"A": "?"}),
     ],
 )

@@ -324,11 +324,15 @@ CONTAINER_RUNNERS: Mapping[str, tuple[tuple[str, ...], str]] = {
     "podman": (("run", "exec"), _DOCKER),
     "podman-hpc": (("run", "exec"), _DOCKER),
     "nerdctl": (("run", "exec"), _DOCKER),
-    "shifter": ((), _DOCKER),
+    "shifter": ((), "-i --image -V --volume -e --env --env-file -w --workdir -m --module"),
     "ch-run": ((), "-b --bind -c --cd -g --gid -u --uid --set-env --unset-env"),
 }
 """Programs that start a command inside another container: the subcommands that do so, and the options that take a
 value. The first word that is no option names the image, the rest is the command."""
+
+IMAGE_BY_OPTION: Mapping[str, tuple[str, ...]] = {"shifter": ("-i", "--image")}
+"""Of these, the ones that take the image from an option, or from the batch job (`#SBATCH --image`): the first word that
+is no option begins the command."""
 
 ISOLATED_RUNNERS = frozenset({"docker", "podman", "podman-hpc", "nerdctl"})
 """Of these, the ones whose containers get no variables but those that their options name."""

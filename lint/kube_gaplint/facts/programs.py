@@ -47,4 +47,4 @@ CONTAINER_RUNNERS = {
     "shifter": (),
     "podman-hpc": ("run",),
 }
-"""Programs that start another one inside an image that is their first operand."""
+"""Programs that start another one inside an image, which is their first operand (an option of shifter's)."""

@@ -471,6 +471,8 @@ class _Reading:
             if step.trains and step.image is not None and not isinstance(step.image, Absent):
                 found.append(step.image)
         given = container_image(self.get("container-image"))
+        if isinstance(given, Absent) and any(isinstance(step.image, Absent) for step in self.steps):
+            given = container_image(mapped(self.get("image"), lambda text: text.removeprefix("docker:")))
         if not found and not isinstance(given, Absent):
             return given
         if not found:

@@ -15,7 +15,7 @@ from kube_gaplint.launch.options import OptionSpec, parse_launcher
 from kube_gaplint.launch.start import start
 from kube_gaplint.model.command import Command, Word
 from kube_gaplint.model.profile import Profile
-from kube_gaplint.model.setting import Absent, Origin, Set, Setting, Unknown
+from kube_gaplint.model.setting import Absent, Origin, Set, Setting, Unknown, mapped
 from kube_gaplint.model.slurm import SlurmConf, Step
 from kube_gaplint.model.training import Options, TrainingProcess
 from kube_gaplint.text.source import Files
@@ -296,18 +296,34 @@ def _may_train(name: str) -> bool:
     return name not in programs.HELPERS and not programs.BENCHMARKS.fullmatch(name)
 
 
+_APPTAINER = OptionSpec(
+    flags=frozenset({"nv", "rocm", "containall", "cleanenv", "writable-tmpfs", "no-home", "contain", "e", "rm"}),
+    valued=dict.fromkeys(("bind", "b", "B", "env", "pwd", "workdir", "home", "overlay", "H", "W", "v"), 1),
+    single_dash=True,
+    overrides=False,
+    ends_at_positional=True,
+)
+_SHIFTER = OptionSpec(
+    flags=frozenset({"entrypoint", "clearenv", "E", "v"}),
+    valued=dict.fromkeys(("image", "i", "volume", "V", "env", "e", "env-file", "workdir", "w", "module", "m"), 1),
+    single_dash=True,
+    overrides=False,
+    ends_at_positional=True,
+)
+"""shifter takes its image from an option, or from the batch job."""
+
+
 def _in_container(words: tuple[Word, ...]) -> tuple[tuple[Word, ...], Setting[str] | None]:
-    """`apptainer exec --nv --bind a:b IMAGE program …`: the program and the image."""
-    spec = OptionSpec(
-        flags=frozenset({"nv", "rocm", "containall", "cleanenv", "writable-tmpfs", "no-home", "contain", "e", "rm"}),
-        valued=dict.fromkeys(("bind", "b", "B", "env", "pwd", "workdir", "home", "overlay", "H", "W", "v"), 1),
-        single_dash=True,
-        overrides=False,
-        ends_at_positional=True,
-    )
-    rest = parse_launcher(words[1:], Origin(words[0].place), spec).rest
+    """`apptainer exec --nv --bind a:b IMAGE program …`, `shifter --image=IMAGE program …`: the program, the image."""
+    home = Origin(words[0].place)
+    if (words[0].known or "").endswith("shifter"):
+        parsed = parse_launcher(words[1:], home, _SHIFTER)
+        named = parsed.options.find("image", "i")
+        image = Absent(home) if named is None else mapped(named.value, lambda text: text.removeprefix("docker:"))
+        return parsed.rest, container_image(image)
+    rest = parse_launcher(words[1:], home, _APPTAINER).rest
     if rest and (rest[0].known or "") in ("exec", "run", "shell"):
-        rest = parse_launcher(rest[1:], Origin(words[0].place), spec).rest
+        rest = parse_launcher(rest[1:], home, _APPTAINER).rest
     if not rest:
         return (), None
     return rest[1:], container_image(rest[0].setting)

@@ -37,6 +37,7 @@ _READS = lazy_re.compile(
     r"(?:ckpt|checkpoint|snapshot|state|model|weight|param|train|latest|last|previous)"
     r"|(?:ckpt|checkpoint|snapshot|weights?|state)_?(?:load|restore|resume)"
     r"|\A_?(?:restore|resume|auto_?resume|maybe_?(?:load|resume|restore)\w*)"
+    r"|\Afrom_?(?:ckpt|checkpoint|snapshot)"
 )
 """Last names of calls that read a checkpoint back, where the program does not define them itself."""
 _NO_READ = lazy_re.compile(
@@ -81,11 +82,14 @@ _OTHER_WAYS = lazy_re.compile(
     r"|torchsnapshot|torchft|MonitoredTrainingSession|set_defaults\(\s*\*\*|\bexec\(|tf\.train\.Checkpoint"
 )
 """Other means to go on, which are not followed."""
-_WORDS = lazy_re.compile(r"(?i)load|restore|resume|safe_open|from_pretrained|ckpt_path|recover|warm_?start|continue_")
+_WORDS = lazy_re.compile(
+    r"(?i)load|restore|resume|safe_open|from_(?:pretrained|ckpt|checkpoint|snapshot)|ckpt_path|recover|warm_?start"
+    r"|continue_"
+)
 _FIELD = lazy_re.compile(r"(?:\w+\.)?[Ff]ield\(\s*default\s*=\s*(?P<default>[\w\"']+)\s*[,)]")
 """A field of a settings class, of `dataclasses` or pydantic, by its default."""
 _OFF = frozenset({"none", "false", '""', "''", "null"})
-_EMPTY = (" is not None", " != None", ' != ""', " != ''", " is True", " == True")
+_EMPTY = (" is not None", " != None", ' != ""', " != ''", " is True", " == True", " > 0", " != 0")
 
 
 def restoring_paths(texts: tuple[str, ...]) -> tuple[frozenset[str], ...] | None:

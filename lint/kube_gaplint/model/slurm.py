@@ -84,7 +84,8 @@ class Step(Struct, eq=False):
     launcher: str = "srun"
     """`srun`, `mpirun` or `mpiexec`."""
     image: Setting[str] | None = None
-    """The container image that the step runs in (`--container-image`, `apptainer exec`); None where there is none."""
+    """The container image that the step runs in (`--container-image`, `apptainer exec`); None where there is none,
+    absent where the batch job names it (`#SBATCH --image` of shifter)."""
     log: Setting[str] | None = None
     """The file that its output goes to instead of, or besides, the job's own: `--output`, `> file`, `| tee file`."""
     log_grows: bool = False

@@ -14,13 +14,19 @@ from typing import TypeAlias
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from kube_gaplint.facts.launchers import CONTAINER_RUNNERS, ISOLATED_RUNNERS, LAUNCHERS, LauncherFacts
+from kube_gaplint.facts.launchers import (
+    CONTAINER_RUNNERS,
+    IMAGE_BY_OPTION,
+    ISOLATED_RUNNERS,
+    LAUNCHERS,
+    LauncherFacts,
+)
 from kube_gaplint.launch.launchers import python
 from kube_gaplint.launch.launchers.base import Call, Form, Layer, matches
 from kube_gaplint.launch.shared import Budget
 from kube_gaplint.model.command import Command, Word
 from kube_gaplint.model.environment import Environment
-from kube_gaplint.model.setting import Origin, Set, Setting, Unknown
+from kube_gaplint.model.setting import Origin, Set, Setting, Unknown, mapped
 from kube_gaplint.model.training import Launcher, Release
 from kube_gaplint.text.source import Files, no_files
 
@@ -179,7 +185,8 @@ def _command(state: _State, files: Files, torch_of: TorchOf) -> Peeled | list[_S
         inner = _inside_container(words, name, state.environment)
         if inner is not None:
             depth = state.depth + 1
-            return [replace(state, words=inner.words, image=inner.image, environment=inner.environment, depth=depth)]
+            image = state.image if inner.image is None else inner.image
+            return [replace(state, words=inner.words, image=image, environment=inner.environment, depth=depth)]
     if name.endswith(".py"):
         return _program(state, interpreted=True)
     nested = _nested(state, files)
@@ -342,7 +349,8 @@ def is_launcher(name: str) -> bool:
 class _Inside(Struct, frozen=True):
     """What `apptainer exec … image command` runs, and in what."""
 
-    image: Setting[str]
+    image: Setting[str] | None
+    """None: that of the job."""
     words: tuple[Word, ...]
     environment: Environment
 
@@ -358,6 +366,8 @@ def _inside_container(words: tuple[Word, ...], runner: str, environment: Environ
     valued = options.split()
     given: list[Word] = []
     open_because = ""
+    names_image = IMAGE_BY_OPTION.get(runner)
+    image: Setting[str] | None = None
     while at < len(words):
         word = words[at]
         text = word.prefix
@@ -373,14 +383,20 @@ def _inside_container(words: tuple[Word, ...], runner: str, environment: Environ
                 given.append(words[at])
         elif option in {"--env-file", "--envs-from"}:
             open_because = f"{runner} takes variables from a file"
+        elif names_image is not None and option in names_image and (equals or at < len(words)):
+            named = (word.from_offset(len(option) + 1) if equals else words[at]).setting
+            image = mapped(named, lambda text: text.removeprefix("docker:"))
         if takes_next:
             at += 1
-    if at + 1 >= len(words):
+    if names_image is None and at < len(words):
+        image = words[at].setting
+        at += 1
+    if at >= len(words):
         return None
     isolated = runner in ISOLATED_RUNNERS
     changes = _given_variables(given, environment, many=not isolated)
     base = replace(environment, variables={}, sealed_by=runner) if isolated else environment
-    return _Inside(words[at].setting, tuple(words[at + 1 :]), base.over(changes, open_because))
+    return _Inside(image, tuple(words[at:]), base.over(changes, open_because))
 
 
 def _given_variables(words: list[Word], environment: Environment, *, many: bool) -> dict[str, Setting[str]]:

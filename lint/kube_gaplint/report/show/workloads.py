@@ -275,7 +275,7 @@ def _step(step: slurm.Step) -> Step:
         kill_on_bad_exit=value_of(step.kill_on_bad_exit),
         wait_seconds=value_of(step.wait_seconds),
         no_kill=value_of(step.no_kill),
-        image=None if step.image is None else value_of(step.image),
+        image=None if step.image is None or isinstance(step.image, Absent) else value_of(step.image),
     )
 
 
