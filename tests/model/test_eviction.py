@@ -14,9 +14,9 @@ from kube_gaplint.model.eviction import (
     holding_budgets,
     is_low_priority,
     refuses_drain,
-    tolerates,
     unspared,
 )
+from kube_gaplint.model.pod import tolerances
 from kube_gaplint.model.workload import Pod, Workload
 
 JOB = """\
@@ -126,7 +126,7 @@ def test_budgets_that_let_none_go(spec: str, holds: bool, tmp_path: Path) -> Non
 def test_tolerations(toleration: str, expected: bool | None, tmp_path: Path) -> None:
     aks = next(taint for taint in POOL_TAINTS if taint.title.startswith("AKS"))
     quoted = toleration.replace("${KEY}", '"${KEY}"')
-    found = tolerates(pod(tmp_path, f"tolerations: [{quoted}]"), aks.taint, aks.value, aks.effect)
+    found = tolerances(pod(tmp_path, f"tolerations: [{quoted}]")).cover(aks.taint, aks.value, aks.effect)
     assert found is expected
 
 

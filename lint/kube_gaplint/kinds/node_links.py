@@ -7,7 +7,7 @@ from typing import TypeGuard
 
 from kube_gaplint.model.nodes import CarriesGpus, HostAgent, NodeDaemon, NodePool, UpgradeAgent
 from kube_gaplint.model.surroundings import Pools
-from kube_gaplint.model.tenants import Tenant, Tenants
+from kube_gaplint.model.tenants import Barriers, Tenant, Tenants
 
 _CONTROLLERS = frozenset({"karpenter", "eks-auto"})
 """Of pools that make nodes for whatever is pending: workloads are to know of them."""
@@ -19,7 +19,9 @@ class Housing:
     def __init__(self, views: Iterable[object]) -> None:
         self._told = [view for view in views if must_be_told(view)]
         self.pools = tuple(pool for pool in self._told if pool.controller in _CONTROLLERS)
-        self._all = Pools(self.pools)
+        self._barriers = [pool.barriers for pool in self.pools]
+        self._open: dict[frozenset[Barriers], Pools] = {}
+        """By the taints that keep a workload out."""
         self._named: dict[str, Pools] = {}
 
     def of(self, tenant: Tenant | None) -> Pools:
@@ -27,13 +29,24 @@ class Housing:
         if tenant is None or tenant.pool is None:
             return Pools()
         if not tenant.pool:
-            return self._all
+            return self._open_to(tenant)
         named = self._named.get(tenant.pool)
         if named is None:
             chosen = tuple(pool for pool in self._told if pool.own_label == tenant.pool)
             named = Pools(tuple(pool for pool in self.pools if pool.own_label == tenant.pool), chosen)
             self._named[tenant.pool] = named
         return named
+
+    def _open_to(self, tenant: Tenant) -> Pools:
+        """Those whose taints do not keep a workload out that names none."""
+        shut = frozenset(one for one in set(self._barriers) if one and tenant.is_kept_out(one))
+        found = self._open.get(shut)
+        if found is None:
+            pairs = list(zip(self.pools, self._barriers, strict=True))
+            members = tuple(pool for pool, barriers in pairs if barriers not in shut)
+            found = Pools(members, closed=tuple(pool for pool, barriers in pairs if barriers in shut))
+            self._open[shut] = found
+        return found
 
     def tell(self, tenants: Iterable[Tenant]) -> None:
         """Tell all pools which GPU workloads there are."""

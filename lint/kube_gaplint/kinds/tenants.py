@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kube_gaplint.model.pod import tolerances
 from kube_gaplint.model.setting import Absent, Set, Unknown
 from kube_gaplint.model.tenants import NAMING_LABELS, SPARED, Tenant
 from kube_gaplint.model.workload import Pod, Workload
@@ -27,6 +28,7 @@ def tenant_of(workload: Workload) -> Tenant | None:
         spared=all(map(_is_spared, with_gpus)),
         deadline_seconds=workload.deadline_seconds,
         wants={key: one.value for pod in with_gpus for key, one in pod.node_selector.items() if isinstance(one, Set)},
+        tolerances=tuple(map(tolerances, with_gpus)),
     )
 
 

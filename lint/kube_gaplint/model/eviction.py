@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from kube_gaplint import lazy_re
 from kube_gaplint.facts.surroundings import DRAINED
-from kube_gaplint.model.pod import is_text, open_parts, tolerations
+from kube_gaplint.model.pod import is_text, open_parts
 from kube_gaplint.model.setting import Absent, Origin, Set, Unknown
 from kube_gaplint.model.surroundings import DisruptionBudget
 from kube_gaplint.model.units import duration_seconds, share
@@ -147,20 +147,3 @@ _LOW: Final = lazy_re.compile(
 def is_low_priority(name: str) -> bool:
     """Whether the name of a PriorityClass says that its pods give way."""
     return _LOW.search(name) is not None
-
-
-def tolerates(pod: Pod, key: str, value: str, effect: str) -> bool | None:
-    """Whether a pod tolerates a taint; None where that is not known."""
-    sure = "tolerations" not in open_parts(pod) and not pod.overrides_unknown
-    for one in tolerations(pod):
-        if any(isinstance(part, Unknown) for part in (one.key, one.operator, one.value, one.effect)):
-            sure = False
-            continue
-        operator = one.operator.value if isinstance(one.operator, Set) else "Equal"
-        of_key = one.key.value if isinstance(one.key, Set) else ""
-        of_value = one.value.value if isinstance(one.value, Set) else ""
-        of_effect = one.effect.value if isinstance(one.effect, Set) else ""
-        fits = of_key == key or (not of_key and operator == "Exists")
-        if fits and of_effect in ("", effect) and (operator == "Exists" or of_value == value):
-            return True
-    return False if sure else None

@@ -8,9 +8,10 @@ from typing import Literal, TypeAlias
 from msgspec import Struct, field
 
 from kube_gaplint.facts import purposes
+from kube_gaplint.facts.accelerators import device, selects
 from kube_gaplint.model.setting import Absent, Origin, Set, Setting, Unknown
 from kube_gaplint.model.subject import Subject
-from kube_gaplint.model.tenants import NOBODY, POOL_LABEL, Group, Tenant, Tenants
+from kube_gaplint.model.tenants import NOBODY, POOL_LABEL, Barriers, Group, Tenant, Tenants
 from kube_gaplint.model.training import Release
 
 Answer: TypeAlias = Literal["yes", "no", "unknown"]
@@ -150,7 +151,17 @@ class NodePool(Struct, eq=False):
     @property
     def _anywhere(self) -> Group:
         """Those that name no pool, where they may land on this one."""
-        return NOBODY if self.by_name else self.tenants.anywhere
+        return NOBODY if self.by_name else self.tenants.admitted(self.barriers)
+
+    @property
+    def barriers(self) -> Barriers:
+        """Its taints that keep pods out. One that is named after a device does not: admission may tolerate it for the
+        pods that ask for the device, as GKE's does."""
+        return frozenset(
+            (taint.key, taint.value, taint.effect)
+            for taint in self.taints
+            if taint.effect in _KEEPING_OUT and device(taint.key) is None and not selects(taint.key)
+        )
 
     def may_carry(self) -> Iterator[Tenant]:
         """The GPU workloads of the given paths that may land on it."""
@@ -171,11 +182,13 @@ class NodePool(Struct, eq=False):
     def only_serves(self) -> bool:
         """Its pods may move: they serve, or are for people.
 
-        Those are the GPU workloads of the given paths that choose the pool by its name or by a label of its nodes. Here
-        a Deployment of which nothing is seen counts as a server. Where none chooses it, the pool's own name, labels and
-        taints may say it, or all GPU workloads that may land anywhere.
+        Those are the GPU workloads of the given paths that choose the pool by its name, by a label of its nodes or by
+        tolerating its taints. Here a Deployment of which nothing is seen counts as a server. Where none chooses it, the
+        pool's own name, labels and taints may say it, or all GPU workloads that may land anywhere.
         """
         choosing = (self._naming, *self.tenants.selecting(self.labels))
+        if not self.by_name:
+            choosing = (*choosing, self.tenants.tolerating(self.barriers))
         if any(group.members for group in choosing):
             return all(group.may_move for group in choosing)
         if self._says(purposes.TRAINING_WORDS):
@@ -244,6 +257,7 @@ class NodePool(Struct, eq=False):
         return None if None in answers else False
 
 
+_KEEPING_OUT = frozenset({"NoSchedule", "NoExecute"})
 _DENIALS = frozenset({"false", "no", "none", "disabled", "off", "0"})
 """Values of a label that deny what its key says."""
 KEEPING_POLICIES = frozenset({"WhenEmpty", "Never"})

@@ -30,7 +30,7 @@ from msgspec import Struct, field
 
 from kube_gaplint import lazy_re
 from kube_gaplint.facts import probes
-from kube_gaplint.model.setting import Absent, Origin, Set, Setting
+from kube_gaplint.model.setting import Absent, Origin, Set, Setting, Unknown
 from kube_gaplint.model.units import duration_seconds
 from kube_gaplint.text.nodes import Scalar
 
@@ -55,6 +55,33 @@ class Toleration(Struct, frozen=True):
     effect: Setting[str]
     seconds: Setting[float]
     origin: Origin
+
+
+class Tolerances(Struct, frozen=True):
+    """What a pod tolerates. `closed`: nothing unseen may add to the list."""
+
+    listed: tuple[Toleration, ...] = ()
+    closed: bool = True
+
+    def cover(self, key: str, value: str, effect: str) -> bool | None:
+        """Whether they tolerate a taint; None where that is not known."""
+        sure = self.closed
+        for one in self.listed:
+            if any(isinstance(part, Unknown) for part in (one.key, one.operator, one.value, one.effect)):
+                sure = False
+                continue
+            operator = one.operator.value if isinstance(one.operator, Set) else "Equal"
+            of_key = one.key.value if isinstance(one.key, Set) else ""
+            of_value = one.value.value if isinstance(one.value, Set) else ""
+            of_effect = one.effect.value if isinstance(one.effect, Set) else ""
+            fits = of_key == key or (not of_key and operator == "Exists")
+            if fits and of_effect in ("", effect) and (operator == "Exists" or of_value == value):
+                return True
+        return False if sure else None
+
+    def name(self, key: str) -> bool:
+        """Whether one of them names the key of a taint: the pod is meant for nodes that have it."""
+        return any(isinstance(one.key, Set) and one.key.value == key for one in self.listed)
 
 
 class NodeTerm(Struct, frozen=True):
@@ -190,6 +217,10 @@ def on_host_network(pod: Pod) -> bool | None:
 
 def tolerations(pod: Pod) -> tuple[Toleration, ...]:
     return _tuple_of(pod.exposed, "tolerations", Toleration)
+
+
+def tolerances(pod: Pod) -> Tolerances:
+    return Tolerances(tolerations(pod), "tolerations" not in open_parts(pod) and not pod.overrides_unknown)
 
 
 def affinity(pod: Pod) -> Affinity:

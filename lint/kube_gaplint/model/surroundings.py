@@ -85,22 +85,32 @@ class Pools(Struct, dict=True, eq=False):
     members: tuple[NodePool, ...] = ()
     chosen: tuple[NodePool, ...] = ()
     """Those that the pods' node selectors name, compute classes of GKE too."""
+    closed: tuple[NodePool, ...] = ()
+    """Those whose taints keep the pods out."""
 
     @cached_property
     def api_versions(self) -> frozenset[str]:
-        return frozenset(pool.subject.api_version for pool in self.members)
+        return frozenset(pool.subject.api_version for pool in (*self.members, *self.closed))
+
+    @cached_property
+    def with_gpus(self) -> tuple[NodePool, ...]:
+        """Those that may have GPUs."""
+        return tuple(pool for pool in self.members if pool.gpus.answer != "no")
+
+    @cached_property
+    def keep_out(self) -> bool:
+        """There are some that may have GPUs, and all of those have taints that keep the pods out."""
+        return not self.with_gpus and any(pool.gpus.answer != "no" for pool in self.closed)
 
     @cached_property
     def leave_running_pods(self) -> bool:
         """There are some that may have GPUs, and from none of those Karpenter takes running pods by its own choice."""
-        with_gpus = [pool for pool in self.members if pool.gpus.answer != "no"]
-        return bool(with_gpus) and all(pool.leaves_running_pods for pool in with_gpus)
+        return bool(self.with_gpus) and all(pool.leaves_running_pods for pool in self.with_gpus)
 
     @cached_property
     def are_for_serving(self) -> bool:
         """There are some that may have GPUs, and all of those say by their names, labels or taints that they serve."""
-        with_gpus = [pool for pool in self.members if pool.gpus.answer != "no"]
-        return bool(with_gpus) and all(pool.says_serving for pool in with_gpus)
+        return bool(self.with_gpus) and all(pool.says_serving for pool in self.with_gpus)
 
     @cached_property
     def labels(self) -> frozenset[tuple[str, str]]:

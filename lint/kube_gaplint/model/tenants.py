@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from msgspec import Struct, field
 
 from kube_gaplint.facts.resources import COMPUTE_CLASS
+from kube_gaplint.model.pod import Tolerances
 from kube_gaplint.model.setting import Origin, Set, Setting
 from kube_gaplint.model.subject import Subject
 
@@ -20,6 +21,10 @@ NAMING_LABELS = (POOL_LABEL, COMPUTE_CLASS)
 """Labels of nodes whose value is the name of their Karpenter pool or GKE compute class."""
 SPARED = ("karpenter.sh/do-not-disrupt", "karpenter.sh/do-not-evict")
 """Annotations of a pod that keep Karpenter's voluntary disruptions from it; the second until v1beta1."""
+
+
+Barriers: TypeAlias = frozenset[tuple[str, str, str]]
+"""Taints that keep pods off a pool's nodes: key, value and effect."""
 
 
 class Tenant(Struct, frozen=True):
@@ -36,6 +41,18 @@ class Tenant(Struct, frozen=True):
     deadline_seconds: Setting[float]
     wants: Mapping[str, str] = field(default_factory=dict)
     """The node labels that its pods with GPUs select, as far as they are known."""
+    tolerances: tuple[Tolerances, ...] = ()
+    """Of its pods with GPUs."""
+
+    def is_kept_out(self, barriers: Barriers) -> bool:
+        """Whether none of its pods with GPUs tolerates the taints, as far as all of that is known."""
+        return bool(self.tolerances) and all(
+            any(one.cover(*barrier) is False for barrier in barriers) for one in self.tolerances
+        )
+
+    def names(self, barriers: Barriers) -> bool:
+        """Whether one of its pods with GPUs is made for nodes with these taints: it names the keys of all."""
+        return bool(barriers) and any(all(one.name(key) for key, _, _ in barriers) for one in self.tolerances)
 
     @property
     def serves(self) -> bool:
@@ -93,6 +110,7 @@ class Tenants(Struct, eq=False):
     everyone: Group = field(default_factory=Group)
     by_selector: dict[Selector, Group] = field(default_factory=dict)
     """Of those that any pool may carry, the ones that want the same labels."""
+    _by_barriers: dict[Barriers, tuple[Group, Group]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, tenants: Iterable[Tenant]) -> Tenants:
@@ -115,3 +133,19 @@ class Tenants(Struct, eq=False):
         """Those that name no pool, but select a label that somebody gave a pool's nodes, and no other one of somebody's
         own making: without a domain in front (`team`), it would stand on the pool as well."""
         return [group for wants, group in self.by_selector.items() if _fit(labels, wants)]
+
+    def admitted(self, barriers: Barriers) -> Group:
+        """Those that name no pool, and may land on one with these taints."""
+        return self._behind(barriers)[0] if barriers else self.anywhere
+
+    def tolerating(self, barriers: Barriers) -> Group:
+        """Those of them that are made for nodes with these taints."""
+        return self._behind(barriers)[1] if barriers else NOBODY
+
+    def _behind(self, barriers: Barriers) -> tuple[Group, Group]:
+        found = self._by_barriers.get(barriers)
+        if found is None:
+            admitted = [one for one in self.anywhere.members if not one.is_kept_out(barriers)]
+            found = Group(admitted), Group([one for one in admitted if one.names(barriers)])
+            self._by_barriers[barriers] = found
+        return found

@@ -5,9 +5,11 @@ from collections.abc import Iterator
 from kube_gaplint.findings import Gap, Related, Severity, annotate
 from kube_gaplint.model.eviction import karpenter_annotation, unspared
 from kube_gaplint.model.needs import meets_karpenter
+from kube_gaplint.model.nodes import NodePool
 from kube_gaplint.model.pod import affinity
 from kube_gaplint.model.scale import size
 from kube_gaplint.model.setting import Set
+from kube_gaplint.model.surroundings import Evidence
 from kube_gaplint.model.workload import Workload
 from kube_gaplint.rule import Context, rule
 
@@ -30,7 +32,8 @@ def check(workload: Workload, _context: Context) -> Iterator[Gap]:
     annotations, the settings of eksctl, or the profile. A value that Karpenter does not take for protection (`"false"`)
     is as good as none; a duration protects. Quiet where every pool leaves running pods alone by its budgets, and where
     all pools (or the node classes of pools that are not seen) say by their names, labels or taints that they are for
-    serving, and the job chooses none of them. Beside pools of karpenter.sh/v1alpha5 the annotation is
+    serving, and the job chooses none of them, and where the pods tolerate the taints of none (but for taints named
+    after a device, which admission may tolerate for them). Beside pools of karpenter.sh/v1alpha5 the annotation is
     `karpenter.sh/do-not-evict`.
 
     ## Why it hurts
@@ -88,10 +91,13 @@ def check(workload: Workload, _context: Context) -> Iterator[Gap]:
     if evidence is None or not workload.trains or workload.batch is not None:
         return
     pools = workload.surroundings.pools
-    if pools.leave_running_pods:
+    around = evidence.origin is not None and not evidence.of_pods
+    if pools.leave_running_pods or (pools.keep_out and around):
         return
     if pools.are_for_serving and not evidence.of_pods and pools.labels.isdisjoint(_wanted_labels(workload)):
         return
+    if around and pools.closed and pools.with_gpus:
+        evidence = _pool(pools.with_gpus[0])
     key = karpenter_annotation(workload)
     for pod in unspared(workload, key):
         state = f'{key}: "{pod.value}" protects nothing' if pod.value else f"no {key}"
@@ -103,6 +109,11 @@ def check(workload: Workload, _context: Context) -> Iterator[Gap]:
             related=() if evidence.origin is None else (Related(evidence.origin, "this shows Karpenter"),),
             fix=annotate(pod, key, "true"),
         )
+
+
+def _pool(pool: NodePool) -> Evidence:
+    """A pool that the pods may land on, where others keep them out."""
+    return Evidence(f"{pool.subject.kind} {pool.name}", pool.origin)
 
 
 def _wanted_labels(workload: Workload) -> Iterator[tuple[str, str]]:

@@ -5,10 +5,9 @@ from typing import TypeAlias
 
 from kube_gaplint.facts.placement import PoolTaint, pool_taint
 from kube_gaplint.findings import Change, Fix, Gap, Related, SetKey, Severity
-from kube_gaplint.model.eviction import tolerates
 from kube_gaplint.model.needs import chooses_nodes
 from kube_gaplint.model.nodes import Taint
-from kube_gaplint.model.pod import affinity, tolerations
+from kube_gaplint.model.pod import affinity, tolerances, tolerations
 from kube_gaplint.model.scale import size
 from kube_gaplint.model.setting import Origin, Set
 from kube_gaplint.model.tenants import POOL_LABEL
@@ -87,7 +86,7 @@ def check(workload: Workload, _context: Context) -> Iterator[Gap]:
         return
     for role in workload.roles:
         for title, taint, origin in (*_of_providers(role.pod), *_of_pools(workload, role.pod)):
-            if tolerates(role.pod, taint.key, taint.value, taint.effect) is not False:
+            if tolerances(role.pod).cover(taint.key, taint.value, taint.effect) is not False:
                 continue
             shown = f"{taint.key}={taint.value}:{taint.effect}" if taint.value else f"{taint.key}:{taint.effect}"
             yield Gap(
