@@ -22,12 +22,11 @@ def check(pool: NodePool, _context: Context) -> Iterator[Gap]:
     ## What it flags
     A NodePool for GPU machines whose `consolidationPolicy` is `WhenEmptyOrUnderutilized`, written or by default,
     without a disruption budget of 0 that covers `Underutilized` at all times; a ComputeClass of GKE with accelerators
-    and `activeMigration.optimizeRulePriority: true`. Info for a pool that may, but need not,
-    hold GPU machines, and where all GPU workloads of the given paths serve on other pools. Quiet where every GPU
-    workload of the given paths carries `karpenter.sh/do-not-disrupt: "true"`, where those that choose the pool, by its
-    name, a label of its nodes or a toleration of its taints (or, where none does, its own name, labels or taints) are
-    for serving, with `consolidateAfter: Never`, and on pools of a
-    fixed size (`replicas`), which Karpenter does not consolidate.
+    and `activeMigration.optimizeRulePriority: true`. Info for a pool that may, but need not, hold GPU machines, and
+    where all GPU workloads of the given paths serve on other pools. Quiet where every GPU workload of the given paths
+    carries `karpenter.sh/do-not-disrupt: "true"`, where those that choose the pool, by its name, a label of its nodes
+    or a toleration of its taints (or, where none does, its own name, labels or taints) are for serving, with
+    `consolidateAfter: Never`, and on pools of a fixed size (`replicas`), which Karpenter does not consolidate.
 
     ## Why it hurts
     In a public report 19 of 21 evictions came from consolidation. The tail of a job leaves nodes with little on them,

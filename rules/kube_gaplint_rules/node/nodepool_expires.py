@@ -32,8 +32,9 @@ def check(pool: NodePool, _context: Context) -> Iterator[Gap]:
     carries the annotation and no `terminationGracePeriod` is set, and where all of them serve on other pools. EKS Auto
     Mode allows at most 21 days, grace period included: there an age below its default of 14 days is a gap, and the rest
     info. Quiet where all GPU workloads that choose the pool, by its name, a label of its nodes or a toleration of its
-    taints (or, where none does, its own name, labels or taints) are for serving, and where all of them end before the nodes do (`activeDeadlineSeconds`). A Deployment of which nothing
-    is seen counts as serving where it chooses the pool.
+    taints (or, where none does, its own name, labels or taints) are for serving, and where all of them end before the
+    nodes do (`activeDeadlineSeconds`). A Deployment of which nothing is seen counts as serving where it chooses the
+    pool.
 
     ## Why it hurts
     All nodes of a run were made within minutes, so they reach their age within minutes as well: a run of five weeks
