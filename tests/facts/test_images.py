@@ -71,6 +71,8 @@ KNOWN = [
     ("mcr.microsoft.com/aifx/acpt/stable-ubuntu2004-cu117-py38-torch1131:biweekly.202401.1", (1, 13, 1), None),
     ("mcr.microsoft.com/azureml/curated/acpt-pytorch-2.8-cuda12.6:13", (2, 8), (2, 27, 3)),
     ("rocm/pytorch:rocm6.2_ubuntu22.04_py3.10_pytorch_release_2.3.0", (2, 3, 0), None),
+    ("/appl/lumi-multitorch-full-u24r70f21m50t210-20260415_130625.sif", (2, 10), None),
+    ("/appl/lumi-multitorch-full-u24r64f21m43t29-20260124_092648.sif", (2, 9), None),
     ("quay.io/modh/training:py311-cuda121-torch241", (2, 4, 1), (2, 20, 5)),
     ("quay.io/modh/training:py312-cuda128-torch2100", (2, 10, 0), (2, 27, 5)),
     ("quay.io/modh/training:latest", None, None),

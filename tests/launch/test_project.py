@@ -75,3 +75,22 @@ def test_a_list_by_another_name_counts_where_no_other_says_anything() -> None:
     )
     assert standard is not None
     assert standard.value == (2, 4, 0)
+
+
+def test_a_folder_inside_another_one_has_its_own_say() -> None:
+    files = {
+        "requirements.txt": ("examples/imagenet/requirements.txt", "torch==2.7.1\n"),
+        "pyproject.toml": ("pyproject.toml", 'dependencies = ["torch>=2.0.0"]\n'),
+        "uv.lock": ("examples-old/uv.lock", 'name = "torch"\nversion = "2.5.0"\n'),
+    }
+
+    def look_up(path: str) -> PlacedText | None:
+        return WholeText(Source(*files[path])) if path in files else None
+
+    found = asked_torch(look_up)
+    assert found is not None
+    assert found.origin.note == "uv.lock asks for torch 2.5.0"
+    files.pop("uv.lock")
+    found = asked_torch(look_up)
+    assert found is not None
+    assert found.origin.note == "requirements.txt asks for torch 2.7.1"

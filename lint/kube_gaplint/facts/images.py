@@ -356,6 +356,19 @@ def _azure(reference: Reference, what: str) -> Contents:
     return _with_wheel(torch, f"{what}: the name gives torch {_dotted(torch)}", last)
 
 
+_LUMI_NAME = lazy_re.compile(r"-u\d+r\d+f\d+m\d+t(?P<major>\d)(?P<minor>\d{1,2})-", re.ASCII)
+
+
+def _lumi(reference: Reference, what: str) -> Contents:
+    """`lumi-multitorch-full-u24r70f21m50t210-20260415_130625`: Ubuntu 24, ROCm 7.0, libfabric 2.1, MPICH 5.0, torch
+    2.10."""
+    found = _LUMI_NAME.search(reference.repository)
+    if found is None:
+        return Contents(None, None, None, f"{what}: its name tells no torch")
+    torch = (int(found["major"]), int(found["minor"]))
+    return Contents(torch, None, True, f"{what}: the name gives torch {_dotted(torch)}")
+
+
 def _holds_torch(reference: Reference, what: str) -> Contents:
     return Contents(
         None, None, True, f"{what} holds torch of a release that {reference.tag or 'the name'} does not tell"
@@ -414,6 +427,12 @@ REPOSITORIES: tuple[Repository, ...] = (
         "Azure's container for PyTorch",
         _azure,
         "https://learn.microsoft.com/azure/machine-learning/resource-azure-container-for-pytorch",
+    ),
+    _repository(
+        r"lumi-multitorch-[\w-]+",
+        "LUMI's container",
+        _lumi,
+        "https://github.com/Lumi-supercomputer/LUMI-AI-Guide (02-setting-up-environment: what each of its stages adds)",
     ),
     _repository(r"rocm/pytorch(?:-training|-nightly)?", "rocm/pytorch", _torch_in_tag, "https://hub.docker.com/r/rocm/pytorch"),
     _repository(r"mosaicml/pytorch(?:_vision)?", "mosaicml/pytorch", _tag_is_torch, "https://hub.docker.com/r/mosaicml/pytorch"),

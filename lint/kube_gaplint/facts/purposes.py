@@ -366,6 +366,11 @@ SIGNS_OF_USE = (
     "push_to_hub(", "save_to_disk(", "to_parquet(",
 )  # fmt: skip
 
+# What stands in the text of a flow whose steps run in pods or instances of their own: who starts it only submits them.
+# Metaflow, https://docs.metaflow.org/scaling/remote-tasks/requesting-resources
+FLOW = "FlowSpec"
+REMOTE_STEPS = ("@kubernetes", "@batch")
+
 # Parts of a program's text without one of which nothing is trained on an accelerator: the stacks, what is built on
 # them, and what starts them elsewhere.
 STACKS = (

@@ -327,9 +327,11 @@ def _imported(text: str) -> set[str]:
 def _visibly_no_training(process: TrainingProcess, name: str) -> _Hint | None:
     """What a visible program is for that surely trains nothing: no call of it trains, and it imports nothing that may.
 
-    It talks over the network, or it uses a finished model.
+    It talks over the network, it uses a finished model, or it has others train.
     """
     text = _own_text(process)
+    if text is not None and purposes.FLOW in text and any(mark in text for mark in purposes.REMOTE_STEPS):
+        return _Hint("processing", f"the steps of the flow in {name} run in pods of their own", 4)
     if text is None or any(call in text for call in purposes.TRAINING_CALLS):
         return None
     own = _imported(text) - sys.stdlib_module_names

@@ -32,8 +32,9 @@ _LOCKED = lazy_re.compile(r"""(?m)^name = "torch"\r?\nversion = "(?P<least>\d+(?
 
 
 def asked_torch(files: Files, around: Callable[[], Iterable[Iterable[WholeText]]] = lambda: ()) -> Set[Release] | None:
-    """The oldest torch that fits what the project asks for; None where no file of it says. Where several files say
-    different things, the oldest of all.
+    """The oldest torch that fits what the project asks for; None where no file of it says. Where several files of one
+    folder say different things, the oldest of all. A folder inside another one has its own say: an example's pin counts
+    before the range that the repository around it allows.
 
     Packages that belong to one release of torch (triton, torchvision) tell it where torch is not named with a release.
     `around` gives the files whose names are no standard ones (`requirements-gpu.txt`), of one folder after the other:
@@ -46,7 +47,18 @@ def asked_torch(files: Files, around: Callable[[], Iterable[Iterable[WholeText]]
         beside = beside or more
         if found:
             break
-    return min(found or beside, key=lambda one: one.value, default=None)
+    return min(_innermost(found or beside), key=lambda one: one.value, default=None)
+
+
+def _innermost(found: list[Set[Release]]) -> list[Set[Release]]:
+    """Those in whose folders no other one has a folder of its own."""
+    folders = {posixpath.dirname(one.origin.place.source.path) for one in found}
+    outer = {folder for folder in folders if any(_lies_in(other, folder) for other in folders)}
+    return [one for one in found if posixpath.dirname(one.origin.place.source.path) not in outer]
+
+
+def _lies_in(inner: str, outer: str) -> bool:
+    return inner != outer and (not outer or inner.startswith(outer.rstrip("/") + "/"))
 
 
 def _of_files(texts: Iterable[tuple[PlacedText, str]]) -> tuple[list[Set[Release]], list[Set[Release]]]:
