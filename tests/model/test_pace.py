@@ -155,6 +155,10 @@ def test_a_time_needs_no_step_time(unit: Unit) -> None:
         ("mnist.py", True), ("/src/mnist.py, --epochs, '10'", True), ("/src/mnist.py, --epochs, '1000'", False),
         ("/src/mnist.py, --max_steps, '10'", False), ("train.py, --dataset, mnist, --epochs, '3'", True),
         ("train.py, --dataset, c4, --epochs, '3'", False), ("train.py", False),
+        ("run_clm.py, --dataset_name, wikitext, --dataset_config_name, wikitext-2-raw-v1", True),
+        ("run_clm.py, --dataset_name, wikitext, --dataset_config_name, wikitext-103-raw-v1", False),
+        ("train.py, --dataset_name, wikitext, --dataset_config, wikitext-2-v1, --epochs, '3'", True),
+        ("train.py, --dataset_name, wikitext, --dataset_config, wikitext-2-v1, --epochs, '300'", False),
     ],
 )  # fmt: skip
 def test_toys(options: str, toy: bool, tmp_path: Path) -> None:
@@ -196,6 +200,8 @@ def test_the_step_time_of_the_profile() -> None:
         ("torchvision.datasets.FashionMNIST(root, train=True)", "mnist"), ("data = CIFAR10('/d')", "cifar"),
         ("(x, y), _ = keras.datasets.mnist.load_data()", "mnist"), ('load_dataset("ylecun/mnist")', "mnist"),
         ("load_dataset(path='uoft-cs/cifar10', split='train')", "cifar"), ("class MnistData(Dataset):", "mnist"),
+        ("load_dataset('wikitext', 'wikitext-2-raw-v1', split='train')", "wikitext-2"),
+        ("load_dataset('Salesforce/wikitext', name='wikitext-103-v1')", ""),
         ("ImageFolder('hymenoptera_data/train')", "hymenoptera"), ("ImageFolder('/data/train')", ""),
         ("MNIST(d) if small else ImageFolder(d)", ""), ("MNIST(d) if small else ImageNet(d)", ""),
         ("MNIST(d) if small else load_dataset(name)", ""), ("MNIST(d)\nCIFAR100(d)", ""),

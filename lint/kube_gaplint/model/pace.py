@@ -137,7 +137,11 @@ def trains_on_a_toy(process: TrainingProcess) -> bool:
     """It trains for minutes, over a data set as small as MNIST: by the name of its program, by the data set that it is
     told, or by the only one that its visible text takes."""
     named = process.settings.extra.get("dataset")
-    texts = (process.program.rpartition("/")[2], named.value if isinstance(named, Set) else "")
+    part = process.settings.extra.get("dataset-part")
+    texts = (
+        process.program.rpartition("/")[2],
+        *(one.value for one in (named, part) if isinstance(one, Set)),
+    )
     found = next((name for text in texts if (name := toy(text))), "")
     if not found and (named is None or isinstance(named, Absent)):
         found = toy_in(process.text.texts)
