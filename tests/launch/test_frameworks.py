@@ -82,6 +82,7 @@ def name(text: str, look_up: dict[str, str] | None = None, **variables: str) -> 
         ("torchrun /opt/NeMo/scripts/llm/pretraining.py --recipe llama3_8b", "nemo2"),
         ("torchrun -m open_clip_train.main --x 1", "open_clip"),
         ("srun python -u src/main.py --save-frequency 1 --resume latest", "open_clip"),
+        ("srun python -m training.main --save-frequency 5 --amodel HTSAT-tiny --tmodel roberta", "clap"),
         ("fairseq-train data --arch x", "fairseq"),
         ("python train.py --save-interval-updates 500 --max-update 9", "fairseq"),
         ("metaseq-train --save-dir /x", "metaseq"),

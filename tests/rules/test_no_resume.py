@@ -101,6 +101,38 @@ def test_what_is_said(command: str, message: str, place: str, saved: str, title:
     assert not one.fix.safe
 
 
+FORK = """\
+import argparse
+import os
+import torch
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--save-frequency", type=int, default=1)
+parser.add_argument("--logs", type=str)
+parser.add_argument("--resume", type=str, default=None, help="path to latest checkpoint")
+args = parser.parse_args()
+model = torch.nn.Linear(8, 8)
+optimizer = torch.optim.Adam(model.parameters())
+if args.resume %s:
+    optimizer.load_state_dict(torch.load(args.resume))
+for epoch in range(30):
+    model(torch.ones(8)).sum().backward()
+    optimizer.step()
+    torch.save({"optimizer": optimizer.state_dict()}, os.path.join(args.logs, f"epoch_{epoch}.pt"))
+"""
+
+
+@pytest.mark.parametrize(
+    ("test", "title"), [("is not None", TITLE), ("!= 'latest' or newest()", f"{TITLE}: --resume latest")]
+)
+def test_a_fork_that_shows_that_it_does_not_know_the_word(test: str, title: str, tmp_path: Path) -> None:
+    job = BATCH.format(options="--max-restarts=3", program="main.py --save-frequency 1 --logs /lustre/clip")
+    one = finding_in("CKPT005", tmp_path, run__sbatch=job, main__py=FORK % test)
+    assert one is not None
+    assert one.fix is not None
+    assert one.fix.title == title
+
+
 def test_a_folder_that_nobody_wrote_is_not_shown() -> None:
     one = found(CLIP)
     assert one is not None

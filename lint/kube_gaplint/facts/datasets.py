@@ -4,8 +4,8 @@ Sources: torchvision's documentation gives MNIST and FashionMNIST 60,000 trainin
 CIFAR100 50,000 of 32 × 32. One GPU takes thousands of them a second. GSM8K: 7,473 training problems (its card on the
 Hub, docs/examples/gsm8k_example.rst of verl). Geometry3K: 2,101 (Lu et al., Inter-GPS, table 1). SAMSum: 14,732
 dialogues (Gliwa et al., table 1). WikiText-2: 2.1 million tokens (Merity et al., table 1), of which a GPU takes tens of
-thousands a second in models of up to 8 billion parameters; WikiText-103 has fifty times as many. hymenoptera_data, the ants and bees of PyTorch's tutorial on transfer learning: 244
-training pictures.
+thousands a second in models of up to 8 billion parameters; WikiText-103 has fifty times as many. hymenoptera_data, the
+ants and bees of PyTorch's tutorial on transfer learning: 244 training pictures.
 """
 
 from __future__ import annotations
@@ -75,7 +75,13 @@ def toy_in(texts: Iterable[str]) -> str:
             elif f"def {match[0].partition('(')[0]}(" in text:
                 continue  # a function of its own
             else:
-                words = (match["name"] and f"{match['name']}/{match['part'] or ''}", match["class"], match["keras"], match["archive"], match["own"])
+                words = (
+                    match["name"] and f"{match['name']}/{match['part'] or ''}",
+                    match["class"],
+                    match["keras"],
+                    match["archive"],
+                    match["own"],
+                )
                 found.add(toy(next((word for word in words if word), "")))
     only = found.pop() if len(found) == 1 else ""
     return "" if folders and only != "hymenoptera" else only

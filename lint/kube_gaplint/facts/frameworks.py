@@ -425,6 +425,41 @@ _MEGATRON_DEEPSPEED = replace(
 )
 """With DeepSpeed it is DeepSpeed that makes the process group."""
 
+_OPEN_CLIP = FrameworkFacts(
+    name="open_clip",
+    title="OpenCLIP",
+    source="mlfoundations/open_clip src/open_clip_train/params.py",
+    recognition=Recognition(
+        modules=("open_clip_train*", "training.main"),
+        paths=("*open_clip*/main.py",),
+        options=(("save-frequency", "train-data"), ("save-frequency", "resume"), ("save-frequency", "logs")),
+        imports=("open_clip_train",),
+    ),
+    flags="save-most-recent delete-previous-checkpoint copy-codebase local-loss gather-with-grad "
+    "grad-checkpointing use-bn-sync force-quick-gelu dataset-resampled horovod report-to-wandb torchcompile",
+    save_path=(PathOf((("logs", "./logs/"), ("name", ""))),),
+    second_path=(_path("remote-sync"),),
+    interval=(Amount(("save-frequency",), "epochs"),),
+    interval_default=Default(1, "epochs", "--save-frequency 1"),
+    # src/open_clip_train/main.py: epoch_latest.pt, with the optimizer, after each epoch; CLAP's main.py has it, too
+    every_epoch=Switch(("save-most-recent",)),
+    total=(Amount(("epochs",), "epochs"),),
+    total_default=Default(32, "epochs", "--epochs 32"),
+    resume=Resume("switch", ("resume",), note="--resume is not given"),
+    resume_by=("--resume", "latest"),
+    extra={"data-workers": ("workers",), "model": ("pretrained",)},
+    extra_defaults={"data-workers": "4"},
+)
+_CLAP = replace(
+    _OPEN_CLIP,
+    name="clap",
+    title="CLAP",
+    source="LAION-AI/CLAP src/laion_clap/training/main.py, a fork of OpenCLIP",
+    recognition=replace(_OPEN_CLIP.recognition, only_with=("amodel", "tmodel"), imports=()),
+    resume_by=("", ""),
+)
+"""Its --resume takes the path of a file, and knows no `latest`."""
+
 FRAMEWORKS: tuple[FrameworkFacts, ...] = (
     _MEGATRON_DEEPSPEED,
     _MEGATRON,
@@ -1011,31 +1046,8 @@ FRAMEWORKS: tuple[FrameworkFacts, ...] = (
             "data-parallel": ("parallelism.dp",),
         },
     ),
-    FrameworkFacts(
-        name="open_clip",
-        title="OpenCLIP",
-        source="mlfoundations/open_clip src/open_clip_train/params.py",
-        recognition=Recognition(
-            modules=("open_clip_train*", "training.main"),
-            paths=("*open_clip*/main.py",),
-            options=(("save-frequency", "train-data"), ("save-frequency", "resume"), ("save-frequency", "logs")),
-            imports=("open_clip_train",),
-        ),
-        flags="save-most-recent delete-previous-checkpoint copy-codebase local-loss gather-with-grad "
-        "grad-checkpointing use-bn-sync force-quick-gelu dataset-resampled horovod report-to-wandb torchcompile",
-        save_path=(PathOf((("logs", "./logs/"), ("name", ""))),),
-        second_path=(_path("remote-sync"),),
-        interval=(Amount(("save-frequency",), "epochs"),),
-        interval_default=Default(1, "epochs", "--save-frequency 1"),
-        # src/open_clip_train/main.py: epoch_latest.pt, with the optimizer, after each epoch; CLAP's main.py has it, too
-        every_epoch=Switch(("save-most-recent",)),
-        total=(Amount(("epochs",), "epochs"),),
-        total_default=Default(32, "epochs", "--epochs 32"),
-        resume=Resume("switch", ("resume",), note="--resume is not given"),
-        resume_by=("--resume", "latest"),
-        extra={"data-workers": ("workers",), "model": ("pretrained",)},
-        extra_defaults={"data-workers": "4"},
-    ),
+    _CLAP,
+    _OPEN_CLIP,
     FrameworkFacts(
         name="fairseq",
         title="fairseq",

@@ -191,6 +191,11 @@ def _rescaled(workload: Workload) -> Origin | None:
 def _fix(process: TrainingProcess) -> Fix:
     path = process.settings.save_path
     option, value = ("", "") if process.framework is None else process.framework.resume_option
-    if not option or not isinstance(path, Set):
+    if not option or not isinstance(path, Set) or not _knows(process, value):
         return Fix(_TITLE)
     return Fix(f"{_TITLE}: {option} {value or path.value}", beside(process, path.origin, option, value or path.value))
+
+
+def _knows(process: TrainingProcess, value: str) -> bool:
+    """Whether a program may know a word for the newest checkpoint; of a fork, its text may show that it does not."""
+    return not value or process.text.mentions(f'"{value}"', f"'{value}'") is not False
