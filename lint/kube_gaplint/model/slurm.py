@@ -220,6 +220,14 @@ class Batch(Struct, eq=False):
             return False
         return is_of_processors(self.get("partition")) or is_of_processors(self.get("account"))
 
+    @property
+    def leaves_its_size_open(self) -> bool:
+        """It asks for no devices, and neither its nodes nor what they have is known: whoever submits it chooses."""
+        workload = self.workload
+        if workload is None or any(self.directive(name) is not None for name in _DEVICES):
+            return False
+        return not isinstance(workload.nodes, Set) and not isinstance(workload.accelerators_per_node, Set)
+
     def linked_gpus(self, gpus: int) -> Origin | None:
         """What shows that a fast link joins the GPUs of its nodes, `gpus` each: their type, or a machine that is known.
         The note says which link it is; `via` is "derived" where it is the machine."""

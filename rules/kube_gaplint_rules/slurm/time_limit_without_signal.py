@@ -49,10 +49,11 @@ def check(batch: Batch, context: Context) -> Iterator[Gap]:
     A training job with `--time` but neither `--signal` nor an option by which the program itself saves and leaves in
     time (Megatron's `--exit-duration-in-mins`, NeMo's `max_time_per_run`, Lightning's `max_time`). A program whose
     options are not all seen is judged where its text stands in the repository and mentions no limit of time. Info where
-    the limit is an hour or less, for jobs of up to 4 GPUs or 16 GPU-hours in all, where the framework has no means of
-    its own to save at a signal or a time (verl), where the program's own text acts on SIGTERM, and where the run may
-    well be done by then: up to 64 GPUs, and the limit leaves two seconds or more for each of its steps, be their number
-    an option or the default up to which its own loop counts. Quiet where it leaves more than a minute for each, where
+    the limit is an hour or less, for jobs of up to 4 GPUs or 16 GPU-hours in all, where the script tells neither nodes
+    nor GPUs (whoever submits it chooses them, and may choose few), where the framework has no means of its own to save
+    at a signal or a time (verl), where the program's own text acts on SIGTERM, and where the run may well be done by
+    then: up to 64 GPUs, and the limit leaves two seconds or more for each of its steps, be their number an option or
+    the default up to which its own loop counts. Quiet where it leaves more than a minute for each, where
     the program saves every 10 minutes or more often, or by a loop of its own every 100 steps (`if step % 100 == 0`),
     and where nothing is known of it. Smoke tests of up to 200 steps and trainings on a toy data set (MNIST) are left
     alone.
@@ -118,6 +119,7 @@ def check(batch: Batch, context: Context) -> Iterator[Gap]:
     small = seconds.value <= SHORT_JOB or (
         gpus is not None and (gpus <= FEW_GPUS or gpus * seconds.value / 3600.0 <= SMALL_JOB)
     )
+    unsized = batch.leaves_its_size_open
     helpless = all(_is_helpless(process) for process in processes)
     pace = [one for one in each if one is not None]
     may_be_done = (
@@ -137,7 +139,7 @@ def check(batch: Batch, context: Context) -> Iterator[Gap]:
         f"the job is killed after {duration(seconds.value)}{share}, {end}",
         (f"where its save takes longer, {lost}" if hears else lost) + (f": {hour} for each hour" if hour else ""),
         detail="time",
-        severity=Severity.INFO if small or helpless or hears or may_be_done else Severity.WARNING,
+        severity=Severity.INFO if small or unsized or helpless or hears or may_be_done else Severity.WARNING,
         fix=_fix(batch, processes, seconds.value, hears=hears),
     )
 
