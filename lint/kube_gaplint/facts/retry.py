@@ -42,3 +42,6 @@ RESTART_RULES: list[dict[str, Any]] = [
     {"action": "RestartJobSetAndIgnoreMaxRestarts", "onJobFailureReasons": ["PodFailurePolicy"]}
 ]
 """Rules of a JobSet's failurePolicy: a child Job that failed by its podFailurePolicy restarts the set uncounted."""
+
+SUBMITS_ITSELF = ('"sbatch', "'sbatch", "scontrol requeue", '"requeue"', "'requeue'")
+"""Parts of a program's text of which one stands where it puts a job, likely its own, into Slurm's queue again."""

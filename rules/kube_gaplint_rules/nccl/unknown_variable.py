@@ -14,6 +14,7 @@ from kube_gaplint.facts.variables import (
     variable,
 )
 from kube_gaplint.findings import Change, Fix, Gap, Related, RemoveEntry, RenameKey, Severity
+from kube_gaplint.model.budget import large
 from kube_gaplint.model.scale import duration
 from kube_gaplint.model.setting import Set
 from kube_gaplint.model.variables import GivenVariable, given_variables, names_in_use
@@ -40,9 +41,10 @@ def check(workload: Workload, _context: Context) -> Iterator[Gap]:
     (1.7 to 2.14), and names with another beginning that are set in the same belief (`TORCH_DISTRIBUTED_TIMEOUT`,
     `TORCH_CUDA_ALLOC_CONF`). It looks wherever a variable is written: `env`, a ConfigMap behind `envFrom`, `export`,
     `mpirun -x`, `srun --export`. Names of plugins and images (`NCCL_FASTRAK_…`, `NCCL_VERSION`) are known, and a name
-    that a visible script, program or `$(NAME)` uses is the user's own. Info outside of training on several GPUs, where
-    the real name is set beside it, and for a name with a word that no real one has (`NCCL_CONTAINER`) or one that is
-    near no real name, where a program is not visible: that is likely your own.
+    that a visible script, program or `$(NAME)` uses is the user's own. Info outside of training on several GPUs (for
+    programs that are not known to train, where several GPUs or pods are not sure), where the real name is set beside
+    it, and for a name with a word that no real one has (`NCCL_CONTAINER`) or one that is near no real name, where a
+    program is not visible: that is likely your own.
 
     ## Why it hurts
     NCCL and torch say nothing about a name that they do not know, so the setting is believed to be in force. The most
@@ -121,7 +123,9 @@ def _gap(workload: Workload, given: GivenVariable) -> Iterator[Gap]:
     own = meant is None and row is None and is_private(given.name)
     doubled = meant is not None and _is_set(workload, meant)
     own = own or (meant is None and row is None and _hides_programs(workload))
-    loud = workload.purpose in {"training", "unknown"} and not workload.alone and not own and not doubled
+    # Of what is not known to train, several GPUs must be seen: it may be a preparation of data.
+    trains = workload.purpose == "training" or (workload.purpose == "unknown" and large(workload, 2))
+    loud = trains and not workload.alone and not own and not doubled
     related, consequence = _what_holds(workload, given, row, meant)
     yield Gap(
         given.named_at,

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
 
+from kube_gaplint.facts.retry import SUBMITS_ITSELF
 from kube_gaplint.facts.storage import OWN_LOOP, RESTORES
 from kube_gaplint.findings import AddLine, Fix, Gap, Related, Severity
 from kube_gaplint.model.budget import LONG
@@ -34,7 +35,8 @@ def check(batch: Batch, context: Context) -> Iterator[Gap]:
     `JobRequeue=1`, the default) covers lost nodes and preemption alone: a program that exits with an error is not
     started again unless `RequeueExit` lists its code. Where slurm.conf is not in the paths that is info. A README or a
     script beside it that submits it with `--array`, `--dependency` or `--requeue` keeps the rule quiet, and so does a
-    training that a script starts which is not in the paths: it may submit the next run. Info also where the program is
+    training that a script starts which is not in the paths, or whose program calls sbatch: it may submit the next run.
+    Info also where the program is
     seen to begin anew at every start (a `Trainer.fit` without `ckpt_path`) and no option of its framework would change
     that, and where a script of your own holds the loop and reads no state back: another start would save no work. Smoke
     tests of up to 200 steps and trainings on a toy data set (MNIST) are left alone.
@@ -87,7 +89,7 @@ def check(batch: Batch, context: Context) -> Iterator[Gap]:
         return
     if any(process.begins_anew for process in processes):
         return  # a restart would begin from the first step again
-    if any(map(_is_hidden, processes)):
+    if any(map(_is_hidden, processes)) or any(process.text.mentions(*SUBMITS_ITSELF) is True for process in processes):
         return
     asked = batch.directive("requeue", "no-requeue")
     if not batch.requeue.value:
