@@ -147,3 +147,20 @@ def test_where_a_container_starts(content: str, folder: str) -> None:
     built = read_dockerfile(text(content), nothing)
     assert built is not None
     assert built.folder == folder
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ('FROM a:1\nENTRYPOINT ["torchrun", "--nproc-per-node=2", "t.py"]\n', "torchrun --nproc-per-node=2 t.py | "),
+        ('FROM a:1\nENTRYPOINT ["python"]\nCMD ["t.py"]\n', "python | t.py"),
+        ('FROM a:1 AS b\nENTRYPOINT ["python"]\nCMD ["t.py"]\nFROM b\nCMD ["u.py"]\n', "python | u.py"),
+        ('FROM a:1 AS b\nCMD ["t.py"]\nFROM b\nENTRYPOINT ["python"]\n', "python | "),
+        ('FROM a:1 AS b\nENTRYPOINT ["python"]\nFROM c:1\nCMD ["t.py"]\n', " | t.py"),
+        ("FROM a:1\nENTRYPOINT torchrun t.py\nCMD [1]\n", " | "),
+    ],
+)
+def test_what_the_image_starts(content: str, words: str) -> None:
+    built = read_dockerfile(text(content), nothing)
+    assert built is not None
+    assert f"{' '.join(built.entry)} | {' '.join(built.arguments)}" == words

@@ -71,6 +71,15 @@ class OwnImage:
         found = {"" if image is None else image.folder for image in images}
         return () if "" in found else tuple(sorted(found))
 
+    def starts(self) -> tuple[str, ...]:
+        """The words that the image itself starts with, where the manifest gives no command; none where the Dockerfile
+        is not known or has no entry point."""
+        from kube_gaplint.launch.dockerfile import built
+
+        found = self._recipes()
+        image = built(found[0]) if len(found) == 1 else None
+        return () if image is None or not image.entry else (*image.entry, *image.arguments)
+
     def _recipes(self) -> list[Recipe]:
         if self._found is None:
             self._found = self._search()

@@ -236,6 +236,7 @@ class _ContainerReader(Struct):
             "files": files,
             "recipes": own.recipe,
             "folders": own.folders,
+            "image_starts": own.starts if command.state is False and args.state is False else None,
         }
         for key, kind in (("livenessProbe", "liveness"), ("readinessProbe", "readiness"), ("startupProbe", "startup")):
             exposed[kind] = read_probe(part, key, kind)  # type: ignore[arg-type]

@@ -1,13 +1,15 @@
 """What a Dockerfile says of its image: the image that it starts from and the commands that it runs.
 
 Only that is read: `FROM` of the last stage (through the stages before it), `ARG` with a default, `RUN` in its shell
-form, and `COPY` and `WORKDIR` for the files that a `RUN` or a container reads. The grammar is that of the Dockerfile
+form, `ENTRYPOINT` and `CMD` in their exec form, and `COPY` and `WORKDIR` for the files that a `RUN` or a container
+reads. The grammar is that of the Dockerfile
 reference, https://docs.docker.com/reference/dockerfile/. What a builder may decide (`--target`, `--build-arg`) counts
 as left alone, and a name that only a build argument gives is unknown.
 """
 
 from __future__ import annotations
 
+import json
 import posixpath
 import re
 from collections.abc import Iterator, Sequence
@@ -44,6 +46,10 @@ class Built(Struct, frozen=True):
     """What ENV sets, besides what the base image has set."""
     folder: str = ""
     """The WORKDIR in which its container starts; empty where the base image or a build argument decides it."""
+    entry: tuple[str, ...] = ()
+    """The words of its ENTRYPOINT; empty where it has none, or none in the exec form."""
+    arguments: tuple[str, ...] = ()
+    """The words of its CMD, which come behind them unless the manifest gives others."""
 
 
 class _Copy(Struct, frozen=True):
@@ -65,6 +71,8 @@ class _Stage(Struct):
     sure_folder: bool = False
     """No build argument without a default stands in it."""
     variables: dict[str, Setting[str]] = field(default_factory=dict)
+    entry: tuple[str, ...] = ()
+    arguments: tuple[str, ...] = ()
 
     def line(self) -> Iterator[_Stage]:
         """This stage and those that it is built upon, the first one first."""
@@ -121,6 +129,10 @@ def read_dockerfile(text: PlacedText, beside: Files) -> Built | None:
             path, missing = _filled(rest.strip("\"'"), arguments)
             stages[-1].folder = posixpath.join(stages[-1].folder, path)
             stages[-1].sure_folder = not missing and (path.startswith("/") or stages[-1].sure_folder)
+        elif name == "ENTRYPOINT" and stages:
+            stages[-1].entry, stages[-1].arguments = _exec_form(rest), ()  # a CMD of the base image counts no more
+        elif name == "CMD" and stages:
+            stages[-1].arguments = _exec_form(rest)
         elif name in {"COPY", "ADD"} and stages:
             stages[-1].copies.extend(_copied(rest, stages[-1].folder))
     if not stages:
@@ -135,6 +147,8 @@ def read_dockerfile(text: PlacedText, beside: Files) -> Built | None:
         lambda path: _held(posixpath.join(folder, path), copies, beside),
         stages[-1].variables,
         posixpath.normpath(folder) if stages[-1].sure_folder else "",
+        stages[-1].entry,
+        stages[-1].arguments,
     )
 
 
@@ -192,6 +206,8 @@ def _stage(rest: str, stages: list[_Stage], arguments: dict[str, str], place: Pl
         folder=before.folder,
         sure_folder=before.sure_folder,
         variables=dict(before.variables),
+        entry=before.entry,
+        arguments=before.arguments,
     )
 
 
@@ -244,6 +260,15 @@ def _run(rest: str, place: Place) -> list[Command]:
     if body.startswith("["):
         return []  # the exec form names no shell command that installs with options we read
     return read_script(_Joined(body, place), Environment(Origin(place)), shell="sh").commands
+
+
+def _exec_form(rest: str) -> tuple[str, ...]:
+    """The words of `["torchrun", "train.py"]`; none of the shell form, which is a text for `sh -c`."""
+    try:
+        words = json.loads(rest)
+    except (ValueError, RecursionError):
+        return ()
+    return tuple(words) if isinstance(words, list) and all(isinstance(word, str) for word in words) else ()
 
 
 def _copied(rest: str, folder: str) -> Iterator[_Copy]:

@@ -18,6 +18,7 @@ types. Fields that Kubernetes defaults have their effective values.
 | Container | `ports` | tuple of `Port` |
 | Container | `claims` | names of the pod's device claims that the container uses |
 | Container | `folders` | a function that gives the working directories of the Dockerfiles of its image |
+| Container | `image_starts` | a function that gives the words of its image's own entry point |
 | Container | `files` | a function from a path in the container to the text of the ConfigMap file mounted there |
 """
 

@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 from kube_gaplint.model.budget import several_pods
 from kube_gaplint.model.setting import Absent, Set
 from kube_gaplint.model.training import Launcher, TrainingProcess
-from kube_gaplint.model.workload import Role, Workload
+from kube_gaplint.model.workload import Container, Role, Workload
 
 Meeting: TypeAlias = Literal["static", "dynamic", "remote", "alone", "unknown"]
 
@@ -68,6 +68,8 @@ def computes_together(workload: Workload) -> bool | None:
 
     Pods that each start a run of their own (torchrun for one node in each) do not, whatever the kind.
     """
+    if _starts_alone(workload):
+        return False
     met = [meeting(process) for process in workload.processes]
     if met and all(one == "alone" for one in met):
         return False
@@ -80,6 +82,31 @@ def computes_together(workload: Workload) -> bool | None:
     names = {name for _, container in workload.containers() for name in container.environment}
     listed = any(name.startswith("VC_") and name.endswith("_HOSTS") for name in names)
     return True if listed or not names.isdisjoint(MEETING_VARIABLES) else None
+
+
+_TORCHRUN = frozenset({"torchrun", "torch.distributed.run"})
+
+
+def _starts_alone(workload: Workload) -> bool:
+    """Whether every training container starts its image's own entry point, and that is torchrun for one node: it reads
+    no MASTER_ADDR, so that each pod trains by itself."""
+    containers = [
+        container
+        for role in workload.roles
+        if role.trains
+        for container in role.pod.containers
+        if container.accelerators
+    ]
+    return bool(containers) and all(map(_is_torchrun_for_one_node, containers))
+
+
+def _is_torchrun_for_one_node(container: Container) -> bool:
+    words = container.image_starts
+    named = any(word.rpartition("/")[2] in _TORCHRUN for word in words)
+    asked = (
+        any(word.replace("_", "-").startswith("--nnodes") for word in words) or "PET_NNODES" in container.environment
+    )
+    return named and not asked
 
 
 def may_shrink(workload: Workload) -> bool:

@@ -157,6 +157,13 @@ class Container(Struct, eq=False):
         return found() if callable(found) else ()
 
     @property
+    def image_starts(self) -> tuple[str, ...]:
+        """What its image starts, as the Dockerfile says, where the manifest has neither command nor args; none where
+        that is not known."""
+        found = self.exposed.get("image_starts")
+        return found() if callable(found) else ()
+
+    @property
     def accelerator_count(self) -> Setting[int]:
         """All accelerators of the container; `Absent` where it surely asks for none."""
         if not self.accelerators:
