@@ -55,3 +55,18 @@ def test_a_project_is_told_by_its_installation(script: str, project: bool, seen:
     job = JOB.format(folder="/").replace("[python, train.py]", f"[bash, -c, {script!r}]")
     files = {"setup_py": "from setuptools import setup\n\nsetup()\n"} if project else {}
     assert sees_program(tmp_path / "speech", job, **files) == seen
+
+
+@pytest.mark.parametrize(
+    ("default", "seen"),
+    [("/home/me/speech", True), ("/home/me/other", False), ("/home/me/speech/start.sh", False)],
+)
+def test_the_default_of_a_variable_leads_to_a_checkout(default: str, seen: bool, tmp_path: Path) -> None:
+    """Whoever names another folder than the default has a second checkout there; of a file nobody knows that."""
+    top = tmp_path / "speech"
+    top.mkdir()
+    start = '"$CODE"' if default.endswith(".sh") else '"$CODE/start.sh"'
+    script = f'#!/bin/bash\n#SBATCH -N 2 --gpus-per-node=8\nCODE="${{MY_CODE:-{default}}}"\nexec bash {start}\n'
+    (workload,) = workloads(top, run_sbatch=script, start_sh="srun python train.py\n")
+    assert workload.batch is not None
+    assert [step.command.name for step in workload.batch.steps if step.trains] == (["srun"] if seen else [])

@@ -205,7 +205,9 @@ class _Reader:
             word = peeled.program_word
             path = word.located if word is not None and word.known is None else None
             found = self._relative(peeled.command)(peeled.program) if path is None else self.files(path)
-            return found if found is not None or path is not None else self._by_its_end(peeled)
+            if found is not None or (path is not None and not path.startswith("/")):
+                return found
+            return self._by_its_end(peeled)
         if peeled.form == "module" and not is_framework_module(peeled.program):
             return _module_text(peeled.program, self._relative(peeled.command))
         if peeled.form == "inline" and peeled.command.stdin is not None:

@@ -365,9 +365,12 @@ def _default(
         return
     assigns = letter == "=" and not index and _NAME.fullmatch(name) is not None
     reason = otherwise = ""
+    path: str | None = None
     if present is None:
         fallback = expander.value(at, end - 1).known()
         reason = _reason(expander, name)
+        if fallback and fallback.startswith("/") and not posixpath.splitext(fallback)[1]:
+            path = fallback  # a folder: whoever names another one (a second checkout) has the same files there
         if fallback and len(fallback) <= 40 and "\n" not in fallback:
             reason = f"{reason}; without it, it is {fallback}"
             otherwise = fallback
@@ -377,14 +380,14 @@ def _default(
         elif _is_folder(expander, name):
             parameter(expander, name, index, start, end, sink, quoted)
         else:
-            expander.unknown(reason, start, end, sink, quoted, otherwise=otherwise)
+            expander.unknown(reason, start, end, sink, quoted, otherwise=otherwise, path=path)
         return
     origin = Origin(expander.source.place(start, end))
     if present is False:
         fresh = expander.value(at, end - 1)
         sink.value(fresh, start, end, quoted)
     else:
-        unknown = Unknown(reason, origin, otherwise=otherwise)
+        unknown = Unknown(reason, origin, otherwise=otherwise, path=path)
         hole = Hole(unknown, expander.source, start, end)
         fresh = Value([hole])
         sink.hole(hole, quoted)

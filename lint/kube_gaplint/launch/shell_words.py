@@ -191,9 +191,10 @@ class Expander(Struct, eq=False):
         many: bool = False,
         otherwise: str = "",
         choices: tuple[str, ...] = (),
+        path: str | None = None,
     ) -> None:
         origin = Origin(self.source.place(start, end))
-        unknown = Unknown(reason, origin, choices=choices, otherwise=otherwise)
+        unknown = Unknown(reason, origin, choices=choices, path=path, otherwise=otherwise)
         sink.hole(Hole(unknown, self.source, start, end, many), quoted)
 
     def computed(self, text: str, start: int, end: int) -> Value:

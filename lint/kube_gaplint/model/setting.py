@@ -94,7 +94,8 @@ class Unknown(Struct, frozen=True):
     array these are its words with blanks between them, `launch.shared.HOLE` for what is not known of one."""
     path: str | None = None
     """For a text: the file or folder of the repository that it names, by its path from where relative paths stand
-    (empty for `$(pwd)`); None where it names none."""
+    (empty for `$(pwd)`), or by the absolute path that is its default (`${CODE:-/scratch/me/name}`); None where it
+    names none."""
     otherwise: str = ""
     """For a text: what it is unless somebody who starts the script says something else (`50` of `${STEPS:-50}`)."""
     rope: object = None
