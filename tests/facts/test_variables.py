@@ -225,6 +225,10 @@ READINGS = [
     ("NCCL_BUFFSIZE", "8M", Reading("8", "cut")),
     ("NCCL_DEBUG", "info", Reading("INFO")),
     ("NCCL_DEBUG", "ERROR", Reading("", "unknown-word", words=("ERROR",))),
+    ("NCCL_DEBUG_SUBSYS", "WARN", Reading("", "filters-all", words=("WARN",))),
+    ("NCCL_DEBUG_SUBSYS", "warn,error", Reading("", "filters-all", words=("warn", "error"))),
+    ("NCCL_DEBUG_SUBSYS", "WARN,init", Reading("WARN,init")),
+    ("NCCL_DEBUG_SUBSYS", "^WARN", Reading("^WARN")),
     ("NCCL_ALGO", "Ring,Tree", Reading("Ring,Tree")),
     ("NCCL_ALGO", "^NVLS", Reading("^NVLS")),
     ("NCCL_ALGO", "allreduce:tree,nvls;broadcast:ring", Reading("allreduce:tree,nvls;broadcast:ring")),
@@ -254,6 +258,13 @@ def test_what_a_value_becomes(name: str, text: str, expected: Reading) -> None:
     row = variable(name)
     assert row is not None
     assert reading(row, text) == expected
+
+
+@pytest.mark.parametrize(("release", "hides"), [((2, 7, 8), False), ((2, 20, 5), True), ((2, 30, 7), False)])
+def test_a_filter_without_a_subsystem_by_release(release: tuple[int, ...], hides: bool) -> None:
+    row = variable("NCCL_DEBUG_SUBSYS")
+    assert row is not None
+    assert (reading(row, "WARN", nccl=release).trouble == "filters-all") == hides
 
 
 def test_algorithms_by_release() -> None:

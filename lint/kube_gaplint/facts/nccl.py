@@ -52,6 +52,10 @@ def ib_total_seconds(timeout: int, retries: int = IB_RETRY_COUNT_DEFAULT) -> flo
 STRICT_ALGORITHMS_SINCE: Release = (2, 24)
 """From here an unknown token in NCCL_ALGO or NCCL_PROTO fails init; before it was passed over."""
 
+EMPTY_FILTER_HIDES: tuple[Release, Release] = ((2, 8), (2, 30, 7))
+"""The releases, without the last, in which an NCCL_DEBUG_SUBSYS that names no subsystem hides every line, warnings as
+well (src/debug.cc, v2.8.3-1 to v2.30.4-1). Before, warnings passed; since, the default is taken instead."""
+
 RAS_SINCE: Release = (2, 24)
 RAS_DEFAULT_ADDRESS = "localhost:28028"
 
@@ -83,7 +87,7 @@ TOKENS: tuple[Token, ...] = tuple(
 TOKENS_SOURCE = "src/graph/tuning.cc ncclAlgoStr and ncclProtoStr by tag"
 
 
-ERAS: tuple[Release, ...] = ((2, 14), (2, 17), (2, 18), (2, 23), (2, 24))
+ERAS: tuple[Release, ...] = ((2, 8), (2, 14), (2, 17), (2, 18), (2, 23), (2, 24), (2, 30, 7))
 """Releases at which a fact above changes: two releases with none of them between behave alike here."""
 
 

@@ -15,7 +15,7 @@ from typing import Literal, TypeAlias, cast
 from msgspec import Struct
 
 from kube_gaplint import lazy_re, packaged
-from kube_gaplint.facts.nccl import IB_TIMEOUT_LIMIT, STRICT_ALGORITHMS_SINCE, TOKENS
+from kube_gaplint.facts.nccl import EMPTY_FILTER_HIDES, IB_TIMEOUT_LIMIT, STRICT_ALGORITHMS_SINCE, TOKENS
 
 Release: TypeAlias = tuple[int, ...]
 
@@ -30,6 +30,7 @@ Reader: TypeAlias = Literal[
     "exact",  # one of the accepted words as it is written; anything else is passed over
     "word",  # one of the accepted words, in any case
     "list",  # accepted words, by commas
+    "filter",  # the same, a ^ in front of all for what is left out; unknown ones are passed over
     "prefixes",  # names of interfaces or adapters
     "path",
     "prefix",  # the beginning of a path; the rank is appended
@@ -251,6 +252,7 @@ Trouble: TypeAlias = Literal[
     "for-ever",  # switches the time limit off
     "no-effect",  # a value that the reader knows but does nothing with
     "unknown-word",
+    "filters-all",  # no word is known, and nothing passes
     "ends-the-process",  # the reader raises at init
 ]
 
@@ -263,7 +265,7 @@ class Reading(Struct, frozen=True):
     opposite: bool = False
     """The setting ends up the opposite of what is written (`NCCL_IB_DISABLE=true` leaves InfiniBand on)."""
     words: tuple[str, ...] = ()
-    """The words that are not known, for `unknown-word`."""
+    """The words that are not known, for `unknown-word` and `filters-all`."""
 
 
 _SPACE = " \t\n\v\f\r"
@@ -324,9 +326,22 @@ def reading(row: Variable, text: str, *, nccl: Release | None = None, torch: Rel
     if row.reader in {"level", "exact"} and row.words and text:
         known = text in row.words or (row.reader == "level" and text[0] in "0123456789")
         return Reading(text) if known else Reading("", "unknown-word", words=(text,))
+    if row.reader == "filter" and text:
+        return _filter(row, text, nccl)
     if row.reader in {"word", "list"} and row.words and text:
         return _words(row, text, nccl)
     return Reading(text)
+
+
+def _filter(row: Variable, text: str, nccl: Release | None) -> Reading:
+    """A list whose unknown words are passed over matters where no word is left of it."""
+    first, behind = EMPTY_FILTER_HIDES
+    words = tuple(part for part in text.split(",") if part)
+    if text.startswith("^") or {word.upper() for word in words} & set(row.words):
+        return Reading(text)
+    if nccl is not None and not first <= nccl < behind:
+        return Reading(text)
+    return Reading("", "filters-all", words=words)
 
 
 def _torch_number(row: Variable, text: str) -> Reading:

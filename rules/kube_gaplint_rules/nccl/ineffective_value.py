@@ -28,7 +28,8 @@ def check(workload: Workload, _context: Context) -> Iterator[Gap]:
     ## What it flags
     NCCL reads numbers with `strtoll`: `true`, `yes` and `on` become 0, so `NCCL_IB_DISABLE=true` leaves InfiniBand on;
     `010` is 8; text after a number is dropped. `NCCL_P2P_DISABLE` acts for exactly 1. `NCCL_IB_TIMEOUT` 0 or from 32 on
-    waits for ever. `NCCL_DEBUG=ERROR` means nothing. A word in `NCCL_ALGO` or `NCCL_PROTO` that the release does not
+    waits for ever. `NCCL_DEBUG=ERROR` means nothing. `NCCL_DEBUG_SUBSYS=WARN` names no subsystem: up to NCCL 2.30.4
+    nothing is printed then, warnings neither. A word in `NCCL_ALGO` or `NCCL_PROTO` that the release does not
     know fails at the start since NCCL 2.24. torch ends the process at the start over text in a number, or over anything
     but 1/t/true/y/yes and 0/f/false/n/no in a switch. Error where the setting ends up the opposite of what is written
     or the process cannot start; info outside of training on several GPUs.
@@ -111,6 +112,8 @@ def _gap(workload: Workload, given: GivenVariable, row: Variable, text: str, rea
         fix = Fix(f"write {given.name}={value}", changes, safe=True)
     elif value is not None:
         fix = Fix(f"write {given.name}={value}")
+    elif read.trouble == "filters-all":
+        fix = Fix(f"remove {given.name}: NCCL_DEBUG alone sets the level")
     return Gap(
         given.origin,
         f"{shown} {message}",
@@ -141,6 +144,10 @@ def _words(row: Variable, read: Reading) -> tuple[str, str]:
     if read.trouble == "out-of-range":
         low, high = row.range or (0, 0)
         return f"is out of range: {low} to {high} are valid", "what happens then is not defined"
+    if read.trouble == "filters-all":
+        return "names no subsystem: NCCL prints nothing at all then, warnings neither", (
+            "what NCCL has to say about the failure of a rank is not in the log"
+        )
     if read.trouble == "unknown-word":
         return f"is not understood: {words} is no {_kind(row)}", _passed_over(row)
     if row.name in {"NCCL_ALGO", "NCCL_PROTO"}:
