@@ -6,7 +6,7 @@ A folder of the repository that only the run tells (`$(pwd)`, `$(dirname "$0")`)
 from __future__ import annotations
 
 import posixpath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from kube_gaplint.launch.shell_state import DIRECTORY, PLACE
 from kube_gaplint.launch.shell_text import FixedText, Hole, Part, Run, TracedText, Value, word_parts, word_value
@@ -55,7 +55,22 @@ def output(walker: Walker, body: Block, commands: list[Command]) -> Value | None
         path = words[0].known.rstrip("/") or "/"
         text = posixpath.basename(path) or "/" if name == "basename" else posixpath.dirname(path) or "."
         return walker.words.computed(text, body.start, body.end)
+    if name in _LOOK_UPS and len(words) == len(_LOOK_UPS[name]) + 1 and (program := words[-1].known):
+        return _in_some_folder(walker, body, program) if command.argv[1:-1] == _LOOK_UPS[name] else None
     return None
+
+
+_LOOK_UPS: Final[dict[str, list[str]]] = {"which": [], "command": ["-v"], "type": ["-p"]}
+"""Commands that write where a program lies, by what stands before its name."""
+
+
+def _in_some_folder(walker: Walker, body: Block, program: str) -> Value | None:
+    """The path of a program of which the folder is not known."""
+    if "/" in program:
+        return walker.words.computed(program, body.start, body.end)
+    unknown = Unknown(f"PATH tells where {program} lies", Origin(walker.place(body.start, body.end)))
+    folder = Hole(unknown, walker.source, body.start, body.end)
+    return Value([folder, Run(f"/{program}", walker.source, body.start, body.end)])
 
 
 def _folder(walker: Walker, body: Block, commands: list[Command]) -> Value | None:

@@ -159,6 +159,9 @@ def _step(state: _State, files: Files, torch_of: TorchOf) -> Peeled | list[_Stat
         # torchrun takes the word after its options for a script, but people write `torchrun python train.py`.
         if python.is_python(last_name(words[0])) and len(words) > 1:
             return [replace(state, form="command", depth=state.depth + 1)]
+        facts, taken = launcher_named(words)
+        if facts is not None and not last_name(words[0]).endswith(".py"):  # `python $(which torchrun) train.py`
+            return _layer(state, facts, words[1:] if facts.starts == "self" else words[taken:], files, torch_of)
         return _program(state, interpreted=True)
     if state.form == "module":
         facts = _launcher_module(words[0].known or "")
