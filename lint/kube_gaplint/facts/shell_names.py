@@ -88,6 +88,10 @@ SUCCEED_ANYWAY: Final = frozenset({
 """Commands that succeed whether the program before them failed or not: what they work on does not come from it. Sites
 have tools of their own for the statistics of a job: `crc-job-stats.py` (Pittsburgh), `jobstats` (Princeton)."""
 
+PARTS_THAT_SUCCEED: Final = {"conda": "deactivate", "ray": "stop"}
+"""Programs of which one subcommand does: `ray stop` ends with 0 whether it finds processes of Ray or not
+(python/ray/scripts/scripts.py)."""
+
 COPIES_WHAT_THERE_IS: Final = {
     "rsync": lazy_re.compile(r"-[A-Za-z]*[ar][A-Za-z]*|--archive|--recursive"),
     "cp": lazy_re.compile(r"-[A-Za-z]*[arR][A-Za-z]*|--archive|--recursive"),

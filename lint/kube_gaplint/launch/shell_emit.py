@@ -118,6 +118,7 @@ def emit(
         errexit=state.option("errexit"),
         options_open=any(word.multiple for word in words[1:]),
         stdin=heredoc or shell.input,
+        evaluated=walker.evaluated,
     )
     if DIRECTORY in state.data:
         known = state.data[DIRECTORY]
@@ -295,7 +296,11 @@ def evaluate(walker: Walker, words: Sequence[Word], statement: Simple) -> Flow |
         shell.state.open(f"`{walker.text(statement.start, statement.end, 60)}` runs a text that is not known")
         if readable(arguments[0]) is None and len(arguments) == 1:
             return None
-    return NewWalker(shell, walker.script, text).run_text()
+    inner = NewWalker(shell, walker.script, text)
+    items = inner.parsed.body.items
+    if len(items) == 1 and isinstance(items[0][0], Simple) and not items[0][1]:
+        inner.evaluated = walker.evaluated or walker.place(statement.start, statement.end)
+    return inner.run_text()
 
 
 def substitute(walker: Walker, start: int, end: int, quoted: bool) -> Value | None:

@@ -15,7 +15,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from kube_gaplint import lazy_re
-from kube_gaplint.facts.shell_names import COPIES_WHAT_THERE_IS, SUCCEED_ANYWAY
+from kube_gaplint.facts.shell_names import COPIES_WHAT_THERE_IS, PARTS_THAT_SUCCEED, SUCCEED_ANYWAY
 from kube_gaplint.launch.shell_flow import ASSIGNMENT
 from kube_gaplint.launch.shell_parser import structure
 from kube_gaplint.launch.shell_tree import (
@@ -158,8 +158,9 @@ class _Analysis(Struct, frozen=True):
         if not text or len(text) > SCRIPT.most:
             return None
         parsed = structure(text)
+        where = command.evaluated or command.place
         for simple in _simples(parsed.body):
-            if script.text.place(simple.start, simple.end) == command.place:
+            if script.text.place(simple.start, simple.end) == where:
                 functions = {one.name: one for one in _statements(parsed.body) if isinstance(one, Function)}
                 errexit, pipefail = _known(command.errexit), _known(command.pipeline.pipefail)
                 return cls(script, parsed, text, simple.start, errexit, pipefail, functions=functions)
@@ -409,8 +410,8 @@ class _Analysis(Struct, frozen=True):
             return "$(" not in "".join(words) and "`" not in "".join(words)
         if words[0] == "exec":
             words = words[1:] or [":"]
-        if words[0] == "conda":
-            return words[1:2] == ["deactivate"]
+        if words[0] in PARTS_THAT_SUCCEED:
+            return words[1:2] == [PARTS_THAT_SUCCEED[words[0]]]
         name = words[0].rsplit("/", 1)[-1]
         if name in COPIES_WHAT_THERE_IS:
             return any(COPIES_WHAT_THERE_IS[name].fullmatch(word) for word in words[1:])

@@ -71,6 +71,8 @@ class Walker:
         self.shell = shell
         self.script = script
         self.source = source
+        self.evaluated: Place | None = None
+        """Of the one command that an `eval` runs: where that stands in the script."""
         text = source.text
         limit = readable_part(text)
         if limit is not None:

@@ -157,6 +157,8 @@ class Command(Struct, eq=False):
     """The working directory after every `cd`; None where no `cd` came before."""
     stdin: Heredoc | None = None
     """The here-document that the command reads."""
+    evaluated: Place | None = None
+    """The `eval` of its script that runs it, where that runs nothing else: its status is the command's."""
 
     @property
     def name(self) -> str:
