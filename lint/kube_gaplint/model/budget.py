@@ -72,6 +72,14 @@ def several_pods(workload: Workload) -> bool:
     return sum(counts) > 1
 
 
+def pods_of_its_run(workload: Workload) -> Set[int] | None:
+    """Of a bare pod: how many pods its launcher is told to wait for, where that is more than this one."""
+    if workload.subject.kind != "Pod":
+        return None
+    told = (launcher.nodes for process in workload.processes for launcher in process.launchers)
+    return next((number for number in told if isinstance(number, Set) and number.value > 1), None)
+
+
 def large(workload: Workload, accelerators: int = 8) -> bool:
     """It surely has several pods, or that many accelerators."""
     each = workload.accelerators_per_node

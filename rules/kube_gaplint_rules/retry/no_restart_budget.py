@@ -9,6 +9,7 @@ from kube_gaplint.model.budget import (
     is_brief,
     large,
     loses_nodes,
+    pods_of_its_run,
     proposed_budget,
     time_between_failures,
 )
@@ -34,6 +35,7 @@ _REMEDIES = {
     "Tekton": "set retries on the task",
     "kubelet": "make it a Job with a backoffLimit",
 }
+_ALL_TOGETHER = "let a JobSet with a failurePolicy restart all pods together"
 _OF_A_RULE = (
     "let the rule match only what a restart does not mend (onJobFailureReasons: [PodFailurePolicy] beside a "
     "podFailurePolicy), and set maxRestarts"
@@ -57,8 +59,8 @@ def check(workload: Workload, context: Context) -> Iterator[Gap]:
     """Nothing starts the job again: one failed pod ends the whole run until a person notices.
 
     ## What it flags
-    A training job with several pods, or with 8 GPUs or more, whose restart budget is zero through every layer: a bare
-    Job with `backoffLimit: 0`; a JobSet or training runtime without `failurePolicy.maxRestarts` whose child Jobs have
+    A training job with several pods, or with 8 GPUs or more, whose restart budget is zero through every layer: a Job
+    with `backoffLimit: 0`; a bare pod, also where it is one of several that torchrun waits for (`--nnodes=4`); a JobSet or training runtime without `failurePolicy.maxRestarts` whose child Jobs have
     `backoffLimit: 0`; a Kubeflow job whose effective `restartPolicy` is Never (the default of TFJob, XGBoostJob, JAXJob
     and MPIJob v1); a JobSet whose FailJobSet rule matches first; a Volcano Job that does not restart on PodFailed; and
     so on. Error on spot or preemptible nodes. For a RayJob without `backoffLimit` it is info where the program may have
@@ -132,7 +134,8 @@ def check(workload: Workload, context: Context) -> Iterator[Gap]:
     - https://github.com/facebookresearch/metaseq/tree/main/projects/OPT/chronicles
     - https://kubernetes.io/docs/concepts/workloads/controllers/job/#pod-backoff-failure-policy
     """
-    if not workload.trains or not large(workload) or workload.batch is not None or context.profile.supervisor:
+    whole = pods_of_its_run(workload)
+    if not workload.trains or not (large(workload) or whole) or workload.batch is not None or context.profile.supervisor:
         return
     layer = deciding_layer(workload)
     if layer is None or disruptions_are_ignored(workload) or "ExitCode" in restart_policies(workload).values():
@@ -151,7 +154,7 @@ def check(workload: Workload, context: Context) -> Iterator[Gap]:
     elif severity is Severity.WARNING and _may_be_a_try(workload):
         severity = Severity.INFO
     rate = time_between_failures(workload, context.profile)
-    remedy = _OF_A_RULE if _by_rule(layer) else _REMEDIES.get(layer.owner)
+    remedy = _OF_A_RULE if _by_rule(layer) else _ALL_TOGETHER if whole else _REMEDIES.get(layer.owner)
     if layer.owner == "training operator" and any(meeting(process) == "static" for process in workload.processes):
         remedy = "let a JobSet restart all pods together, or start by torchrun with c10d under restartPolicy OnFailure"
 
@@ -197,7 +200,9 @@ def _zero(workload: Workload, layer: RestartLayer) -> tuple[Severity, str] | Non
     kind = workload.subject.kind
     budget = workload.restart_budget
     if isinstance(budget, Set) and budget.value == 0:
-        return Severity.WARNING, f"{_reason(workload, layer)}: the first pod that fails ends the {kind}"
+        whole = pods_of_its_run(workload)
+        what = f"run of {whole.value} pods" if whole is not None else kind
+        return Severity.WARNING, f"{_reason(workload, layer)}: the first pod that fails ends the {what}"
     if layer.owner == "RayJob":
         return _of_ray(workload, layer)
     if loses_nodes(workload) and lone_restart(workload) is None:
