@@ -165,6 +165,17 @@ WRAPPERS: Final = (
         subcommand=("record",),
         values=("-o", "--output", "-f", "--format", "-r", "--rate", "-d", "--duration"),
     ),
+    Wrapper(
+        # Helmholtz AI's: it measures the energy of a Python script (perun/api/cli.py)
+        ("perun",),
+        subcommand=("monitor",),
+        values=(
+            *("-c", "--configuration", "-l", "--log_lvl", "-n", "--app_name", "--name", "-i", "--run_id", "-f"),
+            *("--format", "--data_out", "--sampling_rate", "--sampling_period", "--power_overhead", "--pue"),
+            *("--price_factor", "--price_unit", "--emission_factor", "--emissions_factor", "--rounds"),
+            "--warmup_rounds",
+        ),
+    ),
     Wrapper(("perf",), subcommand=("stat",), values=("-e", "--event", "-o", "--output", "-I", "-r", "-x")),
     Wrapper(
         ("perf",),

@@ -270,6 +270,8 @@ def direct_script(command: Command, files: Files, *, here: bool = False) -> tupl
     path = word.known or word.located
     if not path or ("/" not in path and word.known is not None and not (here and path.endswith((".sh", ".bash")))):
         return None, None
+    if path.endswith(".py"):  # no shell reads it, be it that a wrapper (`uv run`) has Python do so
+        return None, None
     text = files(path)
     if text is None:
         if word.known is None:
