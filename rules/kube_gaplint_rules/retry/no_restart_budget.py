@@ -60,10 +60,10 @@ def check(workload: Workload, context: Context) -> Iterator[Gap]:
 
     ## What it flags
     A training job with several pods, or with 8 GPUs or more, whose restart budget is zero through every layer: a Job
-    with `backoffLimit: 0`; a bare pod, also where it is one of several that torchrun waits for (`--nnodes=4`); a JobSet or training runtime without `failurePolicy.maxRestarts` whose child Jobs have
-    `backoffLimit: 0`; a Kubeflow job whose effective `restartPolicy` is Never (the default of TFJob, XGBoostJob, JAXJob
-    and MPIJob v1); a JobSet whose FailJobSet rule matches first; a Volcano Job that does not restart on PodFailed; and
-    so on. Error on spot or preemptible nodes. For a RayJob without `backoffLimit` it is info where the program may have
+    with `backoffLimit: 0`; a bare pod, also where it is one of several that torchrun waits for (`--nnodes=4`); a JobSet
+    or training runtime without `failurePolicy.maxRestarts` whose child Jobs have `backoffLimit: 0`; a Kubeflow job
+    whose effective `restartPolicy` is Never (the default of TFJob, XGBoostJob, JAXJob and MPIJob v1); a JobSet whose
+    FailJobSet rule matches first; a Volcano Job that does not restart on PodFailed; and so on. Error on spot or preemptible nodes. For a RayJob without `backoffLimit` it is info where the program may have
     retries of its own, and so it is for jobs of up to 4 GPUs whose image alone knows what they run. Pods of a Volcano
     Job that the kubelet restarts one by one and that cannot meet again are RETRY003's.
 
@@ -135,7 +135,9 @@ def check(workload: Workload, context: Context) -> Iterator[Gap]:
     - https://kubernetes.io/docs/concepts/workloads/controllers/job/#pod-backoff-failure-policy
     """
     whole = pods_of_its_run(workload)
-    if not workload.trains or not (large(workload) or whole) or workload.batch is not None or context.profile.supervisor:
+    if not workload.trains or workload.batch is not None or context.profile.supervisor:
+        return
+    if whole is None and not large(workload):
         return
     layer = deciding_layer(workload)
     if layer is None or disruptions_are_ignored(workload) or "ExitCode" in restart_policies(workload).values():
