@@ -63,9 +63,10 @@ def check(workload: Workload, context: Context) -> Iterator[Gap]:
     with `backoffLimit: 0`; a bare pod, also where it is one of several that torchrun waits for (`--nnodes=4`); a JobSet
     or training runtime without `failurePolicy.maxRestarts` whose child Jobs have `backoffLimit: 0`; a Kubeflow job
     whose effective `restartPolicy` is Never (the default of TFJob, XGBoostJob, JAXJob and MPIJob v1); a JobSet whose
-    FailJobSet rule matches first; a Volcano Job that does not restart on PodFailed; and so on. Error on spot or preemptible nodes. For a RayJob without `backoffLimit` it is info where the program may have
-    retries of its own, and so it is for jobs of up to 4 GPUs whose image alone knows what they run. Pods of a Volcano
-    Job that the kubelet restarts one by one and that cannot meet again are RETRY003's.
+    FailJobSet rule matches first; a Volcano Job that does not restart on PodFailed; and so on. Error on spot or
+    preemptible nodes. For a RayJob without `backoffLimit` it is info where the program may have retries of its own, and
+    so it is for jobs of up to 4 GPUs whose image alone knows what they run. Pods of a Volcano Job that the kubelet
+    restarts one by one and that cannot meet again are RETRY003's.
 
     ## Why it hurts
     Llama 3 405B was interrupted 466 times in 54 days, mostly by hardware, and only three of these needed a person,
