@@ -95,6 +95,8 @@ def test_processes_without_slots_get_slots_not_fewer_processes() -> None:
         ("pretrain_gpt.py --train-iters=90000 --save=/ckpt --load=/ckpt --save-interval=500", False, True),
         ("pretrain_gpt.py --train-iters=90000 --save=/ckpt --save-interval=500", True, False),
         ("train.py", True, False),
+        ("train.py --resume /ckpt/last.pt --seed $SLURM_ARRAY_TASK_ID", False, False),
+        ("train.py --resume /ckpt/model_3.pt", True, False),
     ],
 )
 def test_more_runs_are_queued_for_programs_that_resume(tmp_path: Path, options: str, careful: bool, edit: bool) -> None:

@@ -56,6 +56,20 @@ from kube_gaplint.model.training import (
 )
 from kube_gaplint.text.source import Files, no_files
 
+_ONE_STATE = lazy_re.compile(
+    r"/(?![^/]*(?:last|latest))(?:[^/]*\d[^/]*\.(?:pt|pth|tar|ckpt|pkl|bin|safetensors|h5|model|npz)"
+    r"|[^/]*(?:checkpoint|ckpt|step|iter|epoch)[-_=]?\d+/?)\Z"
+)
+
+
+def _of_what_it_names(value: Set[str]) -> Setting[bool]:
+    """Whether a program goes on from its last checkpoint that is told what to load. A file or folder with a number in
+    its name is one state of one run, which each start loads again, unless the program looks for a later one itself."""
+    if _ONE_STATE.search("/" + value.value.strip().strip("\"'")):
+        return Unknown("each start is told the same checkpoint", value.origin)
+    return Set(True, value.origin)
+
+
 _FALSE = frozenset({"", "0", "-1", "false", "no", "off", "none", "null", "~", "n", "f", "never"})
 _SAVES = lazy_re.compile(
     r"\bdef (?P<function>\w{1,120})"
@@ -1052,7 +1066,7 @@ class _Reader:
             if not isinstance(value, Set):
                 return value
             if look.bare(key) or value.value.strip().strip("\"'").lower() not in _FALSE:
-                return Set(True, value.origin)
+                return _of_what_it_names(value)
             return Set(False, value.origin)
         for name in rule.unless:
             stop = look.given((name,))
@@ -1132,7 +1146,9 @@ class _Reader:
             key, value = found
             if not isinstance(value, Set):
                 return value
-            return Set(look.bare(key) or value.value.strip().lower() not in _FALSE, value.origin)
+            if look.bare(key) or value.value.strip().lower() in _FALSE:
+                return Set(look.bare(key), value.origin)
+            return _of_what_it_names(value)
         load = look.given(CONVENTIONS.load_path)
         if load is not None and isinstance(load[1], Set) and isinstance(path, Set) and load[1].value == path.value:
             return Set(True, load[1].origin)

@@ -15,6 +15,8 @@ from kube_gaplint.model.slurm import Batch, Directive
 from kube_gaplint.model.training import TrainingProcess
 from kube_gaplint.rule import Context, rule
 
+_ARRAY_INDEX = "SLURM_ARRAY_TASK_ID"
+
 
 @rule(
     code="SLURM002",
@@ -73,7 +75,8 @@ def check(batch: Batch, context: Context) -> Iterator[Gap]:
 
     ## Fix safety
     Unsafe: with an array the program must find its last checkpoint by itself, and stop when the run is complete. There
-    is an edit only where it is seen that it resumes.
+    is an edit only where it is seen that it resumes and where nothing reads the array's index (as a seed, say): else
+    the elements would be runs of their own.
 
     ## References
     - https://slurm.schedmd.com/sbatch.html#OPT_array
@@ -111,14 +114,32 @@ def check(batch: Batch, context: Context) -> Iterator[Gap]:
 
 
 def _fix(batch: Batch, processes: Sequence[TrainingProcess]) -> Fix:
-    """A run more helps only a program that goes on from its last checkpoint, and harms one that trains anew."""
+    """A run more helps only a program that goes on from its last checkpoint, and harms one that trains anew.
+
+    Where the index of an array means something to the job, such as its seed, its elements would be other runs.
+    """
     queue = "queue several runs of which one runs at a time: #SBATCH --array=1-10%1"
-    change = AddLine(Origin(batch.header), "#SBATCH --array=1-10%1", "header")
+    change: tuple[AddLine, ...] = (AddLine(Origin(batch.header), "#SBATCH --array=1-10%1", "header"),)
+    if any(map(_has_array_index, processes)):
+        queue = "submit it again behind itself, for a run that failed: sbatch --dependency=afternotok:JOBID"
+        change = ()
     resumes = [process.settings.resume for process in processes]
     if resumes and all(isinstance(resume, Set) and resume.value for resume in resumes):
-        return Fix(queue, (change,))
+        return Fix(queue, change)
     first = "see to it that a new start goes on from the last checkpoint and a complete run ends at once; then "
     return Fix(first + queue)
+
+
+def _has_array_index(process: TrainingProcess) -> bool:
+    """The index of a job array, as its script or its program reads it, tells its elements apart."""
+    if _ARRAY_INDEX in process.reads:
+        return True
+    script = process.command.script
+    while script is not None:
+        if _ARRAY_INDEX in script.reads:
+            return True
+        script = script.parent
+    return False
 
 
 def _is_hidden(process: TrainingProcess) -> bool:
