@@ -44,6 +44,12 @@ def most(folder: Path, *scripts: str) -> int | str | None:
         (["eksctl create nodegroup --cluster c --node-type p4d.24xlarge"], 8),
         (["gcloud container clusters create c"], None),
         (["echo no pool: node-pools"], None),
+        (["export INSTANCE_TYPE=ml.g5.12xlarge"], 4),
+        (["# made for g4dn.xlarge, tried on p4d.24xlarge"], 8),
+        (["a2-highgpu-2g", "m5.2xlarge and e2-standard-8"], 2),
+        (["# g7z.9xlarge is not known"], 8),
+        (["# standard_nd96isr_h100_v5", POOL + "--accelerator type=a,count=1"], 1),
+        (["python tag2-highgpu-1g.py", "cat /g5.xlarge.txt"], None),
         ([], None),
     ],
 )

@@ -1,6 +1,6 @@
 # ruff: noqa: PTH118, PTH122
 # Paths are strings here, as everywhere in the bundle.
-"""READMEs, scripts, makefiles and Terraform beside a file and in the folders around it: people write there how they
+"""READMEs, scripts, makefiles, variables and Terraform beside a file and in the folders around it: people write there how they
 submit a script and how they make the cluster."""
 
 from __future__ import annotations
@@ -21,13 +21,14 @@ _LEVELS = 3
 """Folders searched: the file's own and two around it (`submit.sh`, `slurm/train/run.sbatch`)."""
 _LARGEST = 2**18
 _MOST_FILES = 60
-_ENDINGS = frozenset({".md", ".rst", ".txt", ".sh", ".bash", ".tf", ".tfvars"})
+_ENDINGS = frozenset({".md", ".rst", ".txt", ".sh", ".bash", ".tf", ".tfvars", ".conf", ".env", ".example"})
 _NAMES = frozenset({"README", "Makefile", "makefile", "justfile", "Justfile"})
 _TERRAFORM_FOLDER = lazy_re.compile(r"(?i)(?:.*[-_.])?(?:terraform|tf|infra|infrastructure)(?:[-_.].*)?")
 """Folders beside others that hold Terraform: it is kept apart from the manifests."""
 _MARKS = (
     b"sbatch", b"create configmap", b"create cm",
     b"node-pools", b"nodegroup", b"nodepool", b"machine_type", b"instance_type", b"vm_size",
+    b"xlarge", b"gpu-", b"-standard-", b"tandard_N", b"tandard_n", b".GPU",
 )  # fmt: skip
 """A text without any of these says nothing that is looked for."""
 

@@ -1,19 +1,22 @@
 """How many GPUs a node has, by what stands beside a manifest and makes the cluster's node pools: commands (`gcloud
 container node-pools create --accelerator type=nvidia-tesla-t4,count=1`, `eksctl create nodegroup --node-type
-p4d.24xlarge`, `az aks nodepool add --node-vm-size …`) and Terraform (`machine_type = "a2-highgpu-1g"`).
+p4d.24xlarge`, `az aks nodepool add --node-vm-size …`) and Terraform (`machine_type = "a2-highgpu-1g"`); else by the
+machines with GPUs that the texts nearest to it speak of (`export INSTANCE_TYPE=ml.g5.8xlarge`).
 """
 
 from __future__ import annotations
 
 import re
-from itertools import islice
+from collections.abc import Sequence
+from itertools import groupby, islice
+from operator import itemgetter
 
 from msgspec import Struct, field
 
 from kube_gaplint import lazy_re
 from kube_gaplint.bundle.beside import BesideFiles
 from kube_gaplint.discover import FileId
-from kube_gaplint.facts.instances import NONE, devices_of, machine
+from kube_gaplint.facts.instances import GPUS_OF_A_BOARD, NONE, devices_of, machine
 from kube_gaplint.model.setting import Origin, Set, Unknown
 from kube_gaplint.text.source import PlacedText
 
@@ -32,16 +35,28 @@ _TERRAFORM = lazy_re.compile(
 """A machine type, or a number of accelerators beside one, that is written out."""
 
 
+_NAMED = lazy_re.compile(
+    r"(?<![\w./-])(?:ml\.)?((?:p[2-6]|g[3-7]|gr6|trn\d|dl1)[a-z0-9-]*\.(?:\d{0,2}xlarge|metal[\w-]*)"
+    r"|a[2-9]x?-(?:high|mega|ultra|edge)gpu-\d+g|g[24]-standard-\d+|standard_n[cdv]\w+|(?:vm|bm)\.gpu[\w.]*\d)"
+    r"(?![\w-])",
+    re.IGNORECASE,
+)
+"""A machine with GPUs, named anywhere."""
+
+
 class NodeCommandBook(Struct):
     """Finds the commands around a manifest; those of each file are looked for once."""
 
     beside: BesideFiles
     _most: dict[int, Set[int] | Unknown | None] = field(default_factory=dict)
+    _named: dict[int, Set[int] | None] = field(default_factory=dict)
 
     def most_gpus(self, file: FileId) -> Set[int] | Unknown | None:
-        """The most GPUs that a node of the pools has which are made; None where no command makes one with GPUs."""
+        """The most GPUs that a node of the pools has which are made, or a machine that is spoken of; None where no
+        command makes one with GPUs, and no text names one."""
         most: Set[int] | None = None
-        texts = [text for _, text in self.beside.around(file)]
+        around = list(self.beside.around(file))
+        texts = [text for _, text in around]
         given = {_folder(text) for text in texts if _path(text).endswith(".tfvars") and _most_in(text) is not None}
         for text in texts:
             if _path(text).endswith(".tf") and _folder(text) in given:
@@ -53,7 +68,31 @@ class NodeCommandBook(Struct):
                 return found
             if found is not None and (most is None or found.value > most.value):
                 most = found
-        return most
+        return most or self._spoken_of(around)
+
+    def _spoken_of(self, around: Sequence[tuple[int, PlacedText]]) -> Set[int] | None:
+        """The most GPUs of the machines that are named in the nearest folder where any is."""
+        for _, texts in groupby(around, key=itemgetter(0)):
+            most: Set[int] | None = None
+            for _, text in texts:
+                if id(text) not in self._named:
+                    self._named[id(text)] = _named_in(text)
+                found = self._named[id(text)]
+                if found is not None and (most is None or found.value > most.value):
+                    most = found
+            if most is not None:
+                return most
+        return None
+
+
+def _named_in(text: PlacedText) -> Set[int] | None:
+    """The most GPUs of the machines that a text names. One of which that is not known counts as a whole board."""
+    most: Set[int] | None = None
+    for named in islice(_NAMED.finditer(text.text), _MOST_COMMANDS):
+        each = devices_of(named[1]) or GPUS_OF_A_BOARD
+        if most is None or each > most.value:
+            most = Set(each, Origin(text.place(*named.span())))
+    return most
 
 
 def _path(text: PlacedText) -> str:
