@@ -1,7 +1,7 @@
 # ruff: noqa: PTH118, PTH122
 # Paths are strings here, as everywhere in the bundle.
-"""READMEs, scripts, makefiles, variables and Terraform beside a file and in the folders around it: people write there how they
-submit a script and how they make the cluster."""
+"""READMEs, scripts, makefiles, variables and Terraform beside a file and in the folders around it: people write there
+how they submit a script and how they make the cluster."""
 
 from __future__ import annotations
 
