@@ -49,7 +49,7 @@ IMAGES = (
     "*otel/opentelemetry-collector*", "*nvidia_gpu_exporter*", "memcached:*", "*filebrowser/filebrowser*",
 )  # fmt: skip
 
-ALWAYS_TRUE = frozenset({"true", ":", "1", "[ 1 ]", "[ true ]", "[[ 1 ]]", "/bin/true"})
+ALWAYS_TRUE = frozenset({"true", ":", "1", "[ 1 ]", "[ true ]", "[[ 1 ]]", "((1))", "(( 1 ))", "/bin/true"})
 """Conditions of loops that never end by themselves."""
 
 LONGEST_NAP = 86_400.0

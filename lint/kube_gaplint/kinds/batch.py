@@ -20,6 +20,7 @@ from kube_gaplint.bundle.recipes import Recipes
 from kube_gaplint.bundle.submissions import Submission
 from kube_gaplint.discover import FileId
 from kube_gaplint.facts import sbatch
+from kube_gaplint.facts.endless import ALWAYS_TRUE
 from kube_gaplint.kinds import slurm_conf, steps, values
 from kube_gaplint.kinds.allocation import allocation, array_length, node_count, slurm_variables
 from kube_gaplint.kinds.context import Context
@@ -46,7 +47,7 @@ from kube_gaplint.model.workload import (
 )
 from kube_gaplint.text.nodes import Scalar
 from kube_gaplint.text.scalar_text import scalar_text
-from kube_gaplint.text.source import Files, PlacedText, WholeText, no_files
+from kube_gaplint.text.source import Files, Place, PlacedText, WholeText, no_files
 
 FROM_SUBMITTER = "the submitting shell may set it"
 _DAY = 86_400.0
@@ -350,6 +351,7 @@ class _Reading:
             continuation=continuation,
             open_mode=self._open_mode(),
             requeues_itself=self._requeues_itself(),
+            looped=tuple(self._looped()),
             open_because=self.header.open_because,
             submitted_nodes=_fewest_nodes(self.source.submissions),
             submitted_as_is=_as_is(self.source.submissions),
@@ -560,6 +562,12 @@ class _Reading:
         again = (one for one in (*self.commands, *self.script.handlers) if _requeues(one))
         return next((Origin(command.place) for command in again), None)
 
+    def _looped(self) -> Iterator[Place]:
+        for command in self.commands:
+            stops = isinstance(command.errexit, Set) and command.errexit.value and not command.fallback
+            if command.condition.strip() in ALWAYS_TRUE and not stops:
+                yield command.place
+
     def _requeue_exit(self, requeue: Setting[bool]) -> Setting[str]:
         if self.conf is None:
             return Absent(self.home)
@@ -626,7 +634,6 @@ def _requeues(command: Command) -> bool:
     return command.name == "scontrol" and any(word.startswith("requeue") for word in map(str, command.argv[1:4]))
 
 
-_ENDLESS = frozenset({"true", ":", "1", "[ 1 ]", "((1))", "(( 1 ))", "[[ 1 ]]"})
 _OVER = lazy_re.compile(r"for\s+(\w+)\b")
 
 
@@ -641,7 +648,7 @@ def _repeated(step: Step) -> Setting[str]:
     if ends_the_script(command):
         return Absent(step.origin)
     found = Set("a loop in the script", step.origin)
-    if command.fallback or command.condition in _ENDLESS:
+    if command.fallback or command.condition in ALWAYS_TRUE:
         return found
     over = _OVER.match(command.condition)
     if over is None:

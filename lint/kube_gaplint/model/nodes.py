@@ -189,12 +189,11 @@ class NodePool(Struct, eq=False):
         choosing = (self._naming, *self.tenants.selecting(self.labels))
         if not self.by_name:
             choosing = (*choosing, self.tenants.tolerating(self.barriers))
-        if any(group.members for group in choosing):
+        if any(group.lasting for group in choosing):
             return all(group.may_move for group in choosing)
         if self._says(purposes.TRAINING_WORDS):
             return False
-        anywhere = self._anywhere
-        return self.says_serving or (bool(anywhere.members) and anywhere.serves)
+        return self.says_serving or self._anywhere.serves
 
     @property
     def says_serving(self) -> bool:
@@ -207,13 +206,7 @@ class NodePool(Struct, eq=False):
 
         That is a hint of what the pool is for, no proof: they name other pools.
         """
-        everyone = self.tenants.everyone
-        return (
-            not self.has_tenants
-            and bool(everyone.members)
-            and everyone.serves
-            and not self._says(purposes.TRAINING_WORDS)
-        )
+        return not self.has_tenants and self.tenants.everyone.serves and not self._says(purposes.TRAINING_WORDS)
 
     def _says(self, words: frozenset[str]) -> bool:
         """Whether the pool's name, or a label or taint of its nodes, holds one of the words."""

@@ -154,6 +154,8 @@ class Batch(Struct, eq=False):
     workload: Workload | None = None
     requeues_itself: Origin | None = None
     """Where the script puts its own job back into the queue (`scontrol requeue`); None where it does not."""
+    looped: tuple[Place, ...] = ()
+    """Commands that a loop without an end starts again, also when they have failed."""
     open_because: str = ""
     """Why more options may be given than are written: a placeholder stands for some. Empty where none does."""
     submitted_nodes: Setting[int] | None = None
@@ -255,6 +257,17 @@ class Batch(Struct, eq=False):
         """Its launcher goes on, or starts again, with fewer nodes than it began with."""
         elastic = None if self.workload is None else self.workload.elastic
         return isinstance(elastic, Set) and elastic.value
+
+    @property
+    def loops_for_ever(self) -> bool:
+        """A loop without an end starts the program again when it has failed, on the first node at least."""
+        processes = () if self.workload is None else self.workload.processes
+        starts = [process.origin.place for process in processes]
+        return any(
+            at.source is loop.source and loop.span.start <= at.span.start < loop.span.end
+            for loop in self.looped
+            for at in starts
+        )
 
     @property
     def restarts_inside(self) -> Origin | None:

@@ -71,16 +71,21 @@ class Group(Struct, dict=True, eq=False):
     members: list[Tenant] = field(default_factory=list)
 
     @cached_property
+    def lasting(self) -> list[Tenant]:
+        """Those by which the use of a pool is known: a test of seconds may run on any."""
+        return [one for one in self.members if one.purpose != "smoke"]
+
+    @cached_property
     def spared(self) -> bool:
         return all(one.spared for one in self.members)
 
     @cached_property
     def serves(self) -> bool:
-        return all(one.serves for one in self.members)
+        return bool(self.lasting) and all(one.serves for one in self.lasting)
 
     @cached_property
     def may_move(self) -> bool:
-        return all(one.may_move for one in self.members)
+        return all(one.may_move for one in self.lasting)
 
     @cached_property
     def longest_seconds(self) -> float:

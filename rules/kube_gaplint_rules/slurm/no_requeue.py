@@ -31,17 +31,17 @@ def check(batch: Batch, context: Context) -> Iterator[Gap]:
 
     ## What it flags
     Multi-node training without a job array that runs one element after the other, a dependency chain, a submission of
-    the next job, `scontrol requeue`, HyperPod's `--auto-resume`, a launcher that restarts in place, or `--requeue`
-    together with `RequeueExit` in slurm.conf. Warning for jobs of 8 hours or more or without a time limit, and where
-    requeueing is switched off (`--no-requeue`, `JobRequeue=0`); info for shorter ones. `--requeue` by itself (and
-    `JobRequeue=1`, the default) covers lost nodes and preemption alone: a program that exits with an error is not
-    started again unless `RequeueExit` lists its code. Where slurm.conf is not in the paths that is info. A README or a
-    script beside it that submits it with `--array`, `--dependency` or `--requeue` keeps the rule quiet, and so does a
-    training that a script starts which is not in the paths, or whose program calls sbatch: it may submit the next run.
-    Info also where the program is
-    seen to begin anew at every start (a `Trainer.fit` without `ckpt_path`) and no option of its framework would change
-    that, and where a script of your own holds the loop and reads no state back: another start would save no work. Smoke
-    tests of up to 200 steps and trainings on a toy data set (MNIST) are left alone.
+    the next job, `scontrol requeue`, HyperPod's `--auto-resume`, a launcher that restarts in place, a loop of the
+    script without an end, or `--requeue` together with `RequeueExit` in slurm.conf. Warning for jobs of 8 hours or more
+    or without a time limit, and where requeueing is switched off (`--no-requeue`, `JobRequeue=0`); info for shorter
+    ones. `--requeue` by itself (and `JobRequeue=1`, the default) covers lost nodes and preemption alone: a program that
+    exits with an error is not started again unless `RequeueExit` lists its code. Where slurm.conf is not in the paths
+    that is info. A README or a script beside it that submits it with `--array`, `--dependency` or `--requeue` keeps the
+    rule quiet, and so does a training that a script starts which is not in the paths, or whose program calls sbatch: it
+    may submit the next run. Info also where the program is seen to begin anew at every start (a `Trainer.fit` without
+    `ckpt_path`) and no option of its framework would change that, and where a script of your own holds the loop and
+    reads no state back: another start would save no work. Smoke tests of up to 200 steps and trainings on a toy data
+    set (MNIST) are left alone.
 
     ## Why it hurts
     BLOOM lost a GPU about once a week on 384 of them. With one job at a time, each crash at night waited for somebody
@@ -84,7 +84,7 @@ def check(batch: Batch, context: Context) -> Iterator[Gap]:
     """
     if not batch.trains_on_several_nodes or not isinstance(batch.continuation, Absent):
         return
-    if batch.restarts_inside is not None or not isinstance(batch.requeue, Set):
+    if batch.restarts_inside is not None or batch.loops_for_ever or not isinstance(batch.requeue, Set):
         return
     assert batch.workload is not None
     processes = batch.workload.processes
