@@ -28,7 +28,8 @@ def check(workload: Workload, context: Context) -> Iterator[Gap]:
     ## What it flags
     An image of a training container with GPUs, TPUs or other accelerators without tag, or with a tag that moves
     (`latest`, `nightly`, `main`, `24.05-latest`). Info for a single pod that nothing starts again, and for a fixed tag
-    without digest: a registry may still replace it. Digests pin, and templated names are unknown.
+    without digest: a registry may still replace it. Digests pin, and templated names are unknown. The images
+    of batch scripts are left alone.
 
     ## Why it hurts
     A run of weeks is restarted many times, on nodes that hold older copies and on nodes that pull anew. When two of
