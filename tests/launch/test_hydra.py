@@ -15,6 +15,13 @@ FILES = {
     "conf/late.yaml": "name: late\n",
     "conf/gap.yaml": "defaults: [base, {data: nowhere}]\nsteps: 2\n",
     "conf/asked.yaml": "defaults: [{optim: '???'}]\n",
+    "conf/train.yaml": "# keys\n# @package _global_\ndefaults: [_self_, {trainer: short}, {plan: null}]\nseed: 1\n",
+    "conf/trainer/short.yaml": "epochs: 1\n",
+    "conf/trainer/long.yaml": "epochs: 300\nsave: 5\n",
+    "conf/plan/big.yaml": "# @package _global_\ndefaults: [override /trainer: long]\ntrainer: {epochs: 90}\nseed: 7\n",
+    "conf/plan/small.yaml": "epochs: 2\n",
+    "conf/plan/deep.yaml": "# by hand\n# @package model.head\nwidth: 8\n",
+    "conf/extra/more.yaml": "# @package _global_\nseed: 9\n",
     "conf/ring.yaml": "defaults: [ring]\n",
 }
 
@@ -81,3 +88,22 @@ def test_a_part_that_nobody_knows_leaves_it_open_and_none_takes_nothing() -> Non
     assert without is not None
     assert not without.open_because
     assert "optim.rate" not in without.values
+
+
+def chosen(**groups: str) -> dict[str, str]:
+    config = named_config("conf", "train", HOME, text_of, (), groups)
+    assert config is not None
+    assert not config.open_because
+    return {key: value.value for key, value in config.values.items() if isinstance(value, Set)}
+
+
+def test_a_part_may_stand_at_the_top_and_choose_of_other_groups() -> None:
+    assert chosen() == {"seed": "1", "trainer.epochs": "1"}
+    assert chosen(plan="big.yaml") == {"seed": "7", "trainer.epochs": "90", "trainer.save": "5"}
+    assert chosen(plan="big", trainer="short") == {"seed": "7", "trainer.epochs": "90"}
+    assert chosen(plan="small")["plan.epochs"] == "2"
+    assert chosen(plan="deep")["model.head.width"] == "8"
+
+
+def test_the_command_line_adds_a_group_and_not_every_key_is_one() -> None:
+    assert chosen(extra="more", seed="3")["seed"] == "9"
