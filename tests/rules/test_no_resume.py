@@ -79,6 +79,11 @@ def related(one: Finding) -> list[tuple[str, str]]:
             "--logs=/lustre", f"{TITLE}: --resume latest", "--resume=latest",
         ),
         (
+            "-m, training.main, --save-frequency=5, --amodel=HTSAT, --logs=/lustre",
+            "CLAP saves, and is not told to resume", "torchrun, --nproc", "--logs=/lustre",
+            f"{TITLE}: --resume with the path of that file", "",
+        ),
+        (
             f"{TRAINER}, --overwrite_output_dir", "Hugging Face Trainer is told not to resume",
             "--overwrite_output_dir", "--output_dir=/ckpt", TITLE, "",
         ),

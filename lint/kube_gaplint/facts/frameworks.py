@@ -252,6 +252,8 @@ class FrameworkFacts(Struct, frozen=True, eq=False):
     resume_by: tuple[str, str] = ("", "")
     """The option and value of the command line that make a restart go on from the newest checkpoint, and change nothing
     at the first start; an empty value is the save path."""
+    resumes_by_file: bool = False
+    """The option takes the path of one file alone, so that whoever starts the run has to find the newest."""
     timeout: Timeout = field(default_factory=Timeout)
     asynchronous: Switch | None = None
     in_memory: tuple[Switch, ...] = ()
@@ -456,9 +458,10 @@ _CLAP = replace(
     title="CLAP",
     source="LAION-AI/CLAP src/laion_clap/training/main.py, a fork of OpenCLIP",
     recognition=replace(_OPEN_CLIP.recognition, only_with=("amodel", "tmodel"), imports=()),
-    resume_by=("", ""),
+    resume_by=("--resume", ""),
+    resumes_by_file=True,
 )
-"""Its --resume takes the path of a file, and knows no `latest`."""
+"""Its --resume knows no `latest`."""
 
 FRAMEWORKS: tuple[FrameworkFacts, ...] = (
     _MEGATRON_DEEPSPEED,

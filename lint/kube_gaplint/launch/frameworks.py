@@ -149,6 +149,7 @@ def understand(
             data_options=row.training_data,
             saves_at_end=row.saves_at_end,
             resume_option=row.resume_by,
+            resumes_by_file=row.resumes_by_file,
         )
     settings = _Reader(look, facts, peeled, torch or Unknown("the torch release is not known"), text).read()
     return Understood(framework, facts, options, configs, settings)

@@ -188,6 +188,8 @@ class Framework(Struct, frozen=True):
     """It saves what it trained when it is done, whatever else it is told."""
     resume_option: tuple[str, str] = ("", "")
     """The option and its value that make a restart go on; an empty value is the save path."""
+    resumes_by_file: bool = False
+    """That option takes no folder and no word, but the path of one file: another one after each save."""
 
 
 SAVES_ONCE = "it saves once, when the training is over"

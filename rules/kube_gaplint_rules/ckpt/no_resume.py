@@ -193,6 +193,8 @@ def _fix(process: TrainingProcess) -> Fix:
     option, value = ("", "") if process.framework is None else process.framework.resume_option
     if not option or not isinstance(path, Set) or not _knows(process, value):
         return Fix(_TITLE)
+    if process.framework is not None and process.framework.resumes_by_file:
+        return Fix(f"{_TITLE}: {option} with the path of that file")
     return Fix(f"{_TITLE}: {option} {value or path.value}", beside(process, path.origin, option, value or path.value))
 
 
