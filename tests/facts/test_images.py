@@ -52,6 +52,8 @@ KNOWN = [
     ("nvcr.io/nvidia/pytorch:24.05-py3", (2, 4), (2, 21, 5)),
     ("nvcr.io#nvidia/pytorch:22.02-py3", (1, 11), (2, 11, 4)),
     ("docker://nvcr.io/nvidia/pytorch:23.05-py3", (2, 0, 0), None),
+    ("nersc/pytorch:ngc-22.02-v0", (1, 11), (2, 11, 4)),
+    ("nersc/pytorch:24.05.02", (2, 4), (2, 21, 5)),
     ("nvidia+pytorch+24.03-py3.sqsh", (2, 3), (2, 19, 3)),
     ("/fsx/containers/pytorch+24.11-py3.sqsh", (2, 6), None),
     ("/images/lumi-pytorch-rocm-6.2.4-python-3.12-pytorch-v2.6.0.sif", (2, 6, 0), None),

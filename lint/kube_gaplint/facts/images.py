@@ -252,7 +252,7 @@ def _dotted(numbers: Release) -> str:
     return ".".join(str(number) for number in numbers)
 
 
-_MONTH = lazy_re.compile(r"(?P<year>\d\d)\.(?P<month>\d\d)(?![\d])")
+_MONTH = lazy_re.compile(r"(?:ngc-)?(?P<year>\d\d)\.(?P<month>\d\d)(?![\d])")
 
 
 def _monthly(table: tuple[Monthly, ...], reference: Reference, what: str) -> Contents:
@@ -271,7 +271,7 @@ def _monthly(table: tuple[Monthly, ...], reference: Reference, what: str) -> Con
             torch = torch[:2]
     if nccl is not None:
         notes.append(nccl[1])
-    note = f"{what} of {found[0]} holds " + " and ".join(notes or ["torch of an unknown release"])
+    note = f"{what} of {found['year']}.{found['month']} holds " + " and ".join(notes or ["torch of an unknown release"])
     return Contents(torch, nccl[0] if nccl else None, True, note, row is not None and "a0" in row.torch)
 
 
@@ -406,6 +406,7 @@ AWS_ACCOUNTS = (
 
 REPOSITORIES: tuple[Repository, ...] = (
     _repository(r"nvidia/pytorch", "nvidia/pytorch", _ngc_pytorch, NGC_SOURCE),
+    _repository(r"nersc/pytorch", "NERSC's nersc/pytorch", _ngc_pytorch, "https://docs.nersc.gov/machinelearning/pytorch/"),
     _repository(r"nvidia/nemo|nvaie/nemo[\w-]*", "nvidia/nemo", _nemo, NEMO_SOURCE),
     _repository(
         rf"(?:{'|'.join(AWS_ACCOUNTS)})\.dkr\.ecr\.[a-z0-9-]+\.amazonaws\.com(?:\.cn)?/"
