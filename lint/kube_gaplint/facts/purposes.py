@@ -122,6 +122,8 @@ PROGRAMS: tuple[Program, ...] = (
     Program("gunicorn", "inference"),
     Program("streamlit", "inference"),
     Program("gradio", "inference"),
+    Program("run_fastsurfer*", "inference"),  # segments brain scans with finished networks (Deep-MI/FastSurfer)
+    Program("brun_fastsurfer*", "inference"),
     # Evaluation.
     Program("lm_eval*", "evaluation"),
     Program("lm-eval*", "evaluation"),
@@ -332,8 +334,11 @@ TRAINING_WORDS = frozenset({"train", "trainer", "training", "pretrain", "pretrai
 # Words by which a pool says that its nodes serve models.
 SERVING_WORDS = frozenset({"inference", "inferencing", "infer", "serving", "serve", "vllm", "sglang", "kserve"})
 
-# Calls that move data between ranks: a program that makes them and no other shows what it is for.
-COLLECTIVES = ("all_reduce(", "all_gather", "broadcast", "barrier(", "reduce_scatter", "all_to_all")
+# Calls that move data between ranks (DDP does so with a model's parameters when it is made): a program that makes them
+# and no other shows what it is for.
+COLLECTIVES = (
+    "all_reduce(", "all_gather", "broadcast", "barrier(", "reduce_scatter", "all_to_all", "DistributedDataParallel(",
+)  # fmt: skip
 # Their like in JAX, and what every JAX program that trains holds: there are no other ways to a gradient.
 JAX_COLLECTIVES = ("psum(", "pmean(", "all_gather(", "ppermute(", "pmap(", "block_until_ready(")
 JAX_GRADIENTS = ("grad", "vjp", "jvp", "linearize")
@@ -347,7 +352,8 @@ INFERENCE_CALLS = ("no_grad(", "inference_mode(", ".generate(", "pipeline(", ".e
 USES_A_MODEL = TRAINS_NOTHING | {
     "torchvision", "transformers", "datasets", "tokenizers", "safetensors", "huggingface_hub", "sentence_transformers",
     "vllm", "pandas", "polars", "pyarrow", "sklearn", "PIL", "cv2", "tqdm", "yaml", "requests", "einops", "accelerate",
-    "scipy", "matplotlib", "fsspec", "s3fs", "boto3",
+    "scipy", "matplotlib", "fsspec", "s3fs", "boto3", "h5py", "zarr", "seaborn", "nibabel", "SimpleITK", "skimage",
+    "joblib", "wandb", "tensorboard", "timm", "torchaudio",
 }  # fmt: skip
 
 # Calls in a visible program that train: gradients, optimiser steps, a trainer's fit.
@@ -425,6 +431,7 @@ IMAGES: tuple[Image, ...] = (
     Image("*djl-serving*", "inference"),
     Image("*djl-inference*", "inference"),
     Image("*-inference", "inference"),
+    Image("*fastsurfer*", "inference"),
     Image("*nccl-test*", "benchmark"),
     Image("*rccl-test*", "benchmark"),
     Image("*nccl-plugin*-test*", "benchmark"),
@@ -537,7 +544,7 @@ def script(name: str) -> Meaning | None:
 ON_PURPOSE = frozenset(
     {
         "notebook", "jupyter", "interactive", "dev", "develop", "development", "devbox", "devel", "debug", "debugging",
-        "debugger", "workspace", "shell", "sandbox", "playground", "test", "tests", "testing", "tester", "ssh", "sshd",
+        "debugger", "diag", "diagnose", "diagnostic", "diagnostics", "troubleshoot", "troubleshooting", "workspace", "shell", "sandbox", "playground", "test", "tests", "testing", "tester", "ssh", "sshd",
         "bastion", "toolbox", "nccl", "rccl", "benchmark", "inference", "infer", "serving", "eval", "evaluation",
         "e2e", "conformance", "fixture", "autoscaling", "autoscaler", "overprovisioning",
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 import sys
 from collections.abc import Iterator
@@ -334,7 +335,9 @@ def _visibly_no_training(process: TrainingProcess, name: str) -> _Hint | None:
         return _Hint("processing", f"the steps of the flow in {name} run in pods of their own", 4)
     if text is None or any(call in text for call in purposes.TRAINING_CALLS):
         return None
-    own = _imported(text) - sys.stdlib_module_names
+    own = _foreign(process, text)
+    if own is None:
+        return None
     if "torch" in own and own <= purposes.TRAINS_NOTHING and any(call in text for call in purposes.COLLECTIVES):
         return _Hint("benchmark", f"{name} takes no gradient and no step", 4)
     if "jax" in own and own <= purposes.JAX_ALONE and _computes_without_gradient(text):
@@ -344,12 +347,38 @@ def _visibly_no_training(process: TrainingProcess, name: str) -> _Hint | None:
     return None  # an excerpt, perhaps
 
 
+def _foreign(process: TrainingProcess, text: str) -> set[str] | None:
+    """What a program imports of others, its own modules taken off; None where one of those trains, or is not seen."""
+    names = _imported(text) - sys.stdlib_module_names
+    strange = names - purposes.USES_A_MODEL - purposes.JAX_ALONE
+    if not strange:
+        return names
+    if process.text.mentions(*purposes.TRAINING_CALLS) is not False:
+        return None
+    folder = posixpath.dirname(process.program)
+    imported = {name for one in process.text.texts for name in _imported(one)} - {""} - sys.stdlib_module_names
+    own = {
+        name
+        for name in imported
+        if any(
+            process.container.files(posixpath.join(folder, module)) is not None
+            for module in (f"{name}.py", f"{name}/__init__.py")
+        )
+    }
+    return imported - own
+
+
 def _own_text(process: TrainingProcess) -> str | None:
-    """The text of a Python program: a file that is visible to its container, or that its script writes."""
+    """The text of a Python program: a file that is visible to its container, or that its script writes. Of a path on a
+    cluster that is not in the paths, the file of that name beside the batch script."""
     if not process.program.endswith(".py"):
         return None
     file = process.container.files(process.program)
-    return file.text if file is not None else next(process.text.texts, None)
+    text = file.text if file is not None else next(process.text.texts, None)
+    if text is None and process.workload.batch is not None:
+        file = process.container.files(posixpath.basename(process.program))
+        text = None if file is None else file.text
+    return text
 
 
 def _computes_without_gradient(text: str) -> bool:
@@ -600,6 +629,7 @@ def _is_no_program(command: Command) -> bool:
 
 
 _SHOWS = frozenset({"nvidia-smi", "date", "hostname", "sleep", "exit", "pwd", "env", "free", "df", "uname", "id"})
+_STARTS_RANKS = frozenset({"mpirun", "mpiexec", "srun"})
 _STARTS_MORE = ("subprocess", "os.system", "os.exec", "runpy", "import_module")
 
 
@@ -631,10 +661,15 @@ def _trains_nothing(code: str) -> bool:
 
 
 def _inline_python(command: Command) -> str | None:
-    """The code that a command gives to Python as an argument or on its standard input; None for anything else."""
-    if not command.name.startswith("python"):
+    """The code that a command gives to Python as an argument or on its standard input, behind mpirun as well; None for
+    anything else."""
+    words = list(command.words)
+    if command.name in _STARTS_RANKS:
+        names = ((word.known or "").rpartition("/")[2] for word in words)
+        words = words[next((at for at, name in enumerate(names) if name.startswith("python")), len(words)) :]
+    elif not command.name.startswith("python"):
         return None
-    given = [word.known for word in command.words[1:] if word.known not in ("-u", "-")]
+    given = [word.known for word in words[1:] if word.known not in ("-u", "-")]
     if not given:
         return None if command.stdin is None else command.stdin.text.text
     return given[1] if given[0] == "-c" and len(given) == 2 else None
