@@ -544,7 +544,8 @@ def script(name: str) -> Meaning | None:
 ON_PURPOSE = frozenset(
     {
         "notebook", "jupyter", "interactive", "dev", "develop", "development", "devbox", "devel", "debug", "debugging",
-        "debugger", "diag", "diagnose", "diagnostic", "diagnostics", "troubleshoot", "troubleshooting", "workspace", "shell", "sandbox", "playground", "test", "tests", "testing", "tester", "ssh", "sshd",
+        "debugger", "diag", "diagnose", "diagnostic", "diagnostics", "troubleshoot", "troubleshooting",
+        "workspace", "shell", "sandbox", "playground", "test", "tests", "testing", "tester", "ssh", "sshd",
         "bastion", "toolbox", "nccl", "rccl", "benchmark", "inference", "infer", "serving", "eval", "evaluation",
         "e2e", "conformance", "fixture", "autoscaling", "autoscaler", "overprovisioning",
     }
