@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from kube_gaplint.launch.restores import is_off, restoring_paths
+from kube_gaplint.launch.restores import is_off, restoring_ways
 
 TRAIN = "for step in range(9):\n    loss.backward()\n    optimizer.step()\n"
 
 
 def paths(*texts: str) -> list[set[str]] | None:
-    found = restoring_paths(texts)
-    return None if found is None else sorted(map(set, found), key=sorted)
+    found = restoring_ways(texts)
+    return None if found is None else sorted((set(way.options) for way in found), key=sorted)
 
 
 def test_nothing_reads() -> None:
@@ -171,4 +171,36 @@ def test_what_hands_its_value_on_or_sets_it_only_where_it_is_given() -> None:
 )
 def test_a_program_that_nobody_wrote_is_not_followed(text: str) -> None:
     """To follow it would take half a minute."""
-    assert restoring_paths((text,)) is None
+    assert restoring_ways((text,)) is None
+
+
+@pytest.mark.parametrize(
+    ("lines", "options", "places"),
+    [
+        ("path = None\nif config.again:\n    path = config.newest", {"again", "newest"}, {"newest"}),
+        ("path = config.newest if config.again else None", {"again", "newest"}, set()),
+        ("path = config.newest or None", {"newest"}, set()),
+        ("path = config.newest", {"newest"}, {"newest"}),
+        ("path = config.newest\nif config.again:\n    path = find()", set(), set()),
+        ("path = config.newest\npath += '.pt'", set(), set()),
+        ("path, other = config.newest, 1", set(), set()),
+        ("for path in config.newest:\n    pass", set(), set()),
+        ("with find() as path:\n    pass", set(), set()),
+        ("path = None\nif path:\n    path = path", set(), set()),
+        ("\n".join(["path = config.newest"] * 50), set(), {"newest"}),
+    ],
+)  # fmt: skip
+def test_what_a_variable_of_a_function_holds(lines: str, options: set[str], places: set[str]) -> None:
+    body = "".join(f"    {line}\n" for line in f"{lines}\ntrainer.fit(model, ckpt_path=path)".splitlines())
+    ways = restoring_ways((f"def run(config):\n{body}run(config)\n",), by_trainer=True)
+    assert ways is not None
+    assert [(set(way.options), set(way.places)) for way in ways] == [(options, places)]
+
+
+def test_a_parameter_is_not_followed() -> None:
+    text = (
+        "def run(config, path):\n    path = path or config.newest\n    trainer.fit(model, ckpt_path=path)\nrun(a, b)\n"
+    )
+    ways = restoring_ways((text,), by_trainer=True)
+    assert ways is not None
+    assert [set(way.options) for way in ways] == [set()]

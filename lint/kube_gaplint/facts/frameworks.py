@@ -232,6 +232,11 @@ class FrameworkFacts(Struct, frozen=True, eq=False):
     saving: Switch | None = None
     saves_by: tuple[str, ...] = ()
     """Calls of a visible script each of which shows that it saves."""
+    saves_with: tuple[str, ...] = ()
+    """Words in the text of a program of one's own, or in its configuration, of what saves where nothing in `saves_not`
+    stands in them."""
+    saves_not: tuple[str, ...] = ()
+    """Words by which saving may be switched off."""
     needs: tuple[Literal["path", "interval"], ...] = ()
     """What must be given for anything to be saved."""
     refuses_path_alone: bool = False
@@ -1160,6 +1165,11 @@ FRAMEWORKS: tuple[FrameworkFacts, ...] = (
         ),
         interval_default=Default(1, "epochs", "ModelCheckpoint saves once an epoch"),
         saving=Switch(("trainer.enable-checkpointing", "Trainer(enable_checkpointing)"), default=True),
+        saves_with=("ModelCheckpoint",),
+        saves_not=(
+            "enable_checkpointing", "checkpoint_callback=False", "fast_dev_run", "barebones", "save_top_k=0",
+            "LightningCLI",
+        ),
         total=(
             Amount(("trainer.max-steps", "Trainer(max_steps)"), "steps"),
             Amount(("trainer.max-epochs", "Trainer(max_epochs)"), "epochs"),

@@ -792,6 +792,8 @@ class _Reader:
                 return Set(True, look.script.calls[name])
         if facts.saving is not None:
             switch = self._switch(facts.saving)
+            if isinstance(switch, Unknown) and self._saves_by_its_text(facts):
+                return Set(True, Origin(look.home.place, "derived", f"its text makes a {facts.saves_with[0]}"))
             if not (isinstance(switch, Set) and switch.value and facts.needs):
                 return switch
         for need, given in (("path", path), ("interval", interval)):
@@ -812,6 +814,26 @@ class _Reader:
         if isinstance(path, Unknown) and "path" in facts.needs:
             return Set(True, Origin(look.home.place, "derived", "it is given a folder whose name is not known"))
         return Set(True, Origin(look.home.place, "default", f"{facts.title} saves by itself"))
+
+    def _saves_by_its_text(self, facts: FrameworkFacts) -> bool:
+        """Whether all of the program's text is seen, and it makes what saves and has nothing that may switch it off."""
+        look = self.look
+        if not facts.saves_with or not self._all_is_seen():
+            return False
+        given = (value.value for config in look.configs for value in config.values.values() if isinstance(value, Set))
+        makes = self.text.mentions(*facts.saves_with) or any(text.endswith(facts.saves_with) for text in given)
+        off = frozenset(map(Options.normal, facts.saves_not))
+        names = (
+            name.rpartition(".")[2]
+            for keys in (look.options.names, *(one.values for one in look.configs))
+            for name in keys
+        )
+        return makes is True and self.text.mentions(*facts.saves_not) is False and off.isdisjoint(names)
+
+    def _all_is_seen(self) -> bool:
+        """Whether the options, the configurations and the text of the program are all there."""
+        opened = self.look.options.open_because or any(config.open_because for config in self.look.configs)
+        return not opened and not self.text.open_because
 
     def _off_by_switch(self) -> Set[bool] | None:
         """A switch of the program's own that is off, where its text saves in no loop without it."""
@@ -1065,7 +1087,8 @@ class _Reader:
         if given is not None:
             key, value = given
             if not isinstance(value, Set):
-                return value
+                note = self._begins_anew(by_trainer=True) if key.endswith(")") else ""
+                return Set(False, Origin(look.home.place, "derived", note)) if note else value
             if look.bare(key) or value.value.strip().strip("\"'").lower() not in _FALSE:
                 return _of_what_it_names(value)
             return Set(False, value.origin)
@@ -1079,6 +1102,8 @@ class _Reader:
                 return Set(False, stop[1].origin)
         script = look.script
         if script is not None and self._call_begins_anew(rule, script):
+            if script.open_because and self._all_is_seen() and not self._begins_anew(by_trainer=True):
+                return Unknown("a module of the program may read a checkpoint back", script.origin)
             return Set(False, Origin(script.origin.place, "derived", rule.note))
         missing = look.missing((*rule.keys, *rule.unless))
         if isinstance(missing, Unknown):
@@ -1203,30 +1228,47 @@ class _Reader:
         """It saves while it trains, or what is not seen of its settings may say so."""
         return saving.value if isinstance(saving, Set) else saves_in_a_loop(self.text.texts)
 
-    def _begins_anew(self) -> str:
-        """Why the program surely trains from its beginning, by all of its own text; empty where that is not known."""
-        look = self.look
-        if look.options.open_because or any(config.open_because for config in look.configs) or self.text.open_because:
+    def _begins_anew(self, *, by_trainer: bool = False) -> str:
+        """Why the program surely trains from its beginning, by all of its own text; empty where that is not known.
+        `by_trainer`: a trainer of its framework goes on only from what it is told."""
+        if not self._all_is_seen():
             return ""
-        from kube_gaplint.launch.restores import is_off, restoring_paths
+        from kube_gaplint.launch.restores import is_off, restoring_ways
 
         texts = tuple(self.text.texts)
-        paths = restoring_paths(texts)
-        if paths is None:
+        ways = restoring_ways(texts, by_trainer=by_trainer)
+        if ways is None:
             return ""
-        needed: list[str] = []
-        for names in paths:
-            off = next((name for name in sorted(names) if is_off(name, texts, self._declared_off)), "")
-            if not off:
+        left_out, in_vain = "", ""
+        for way in ways:
+            off = next((name for name in sorted(way.options) if is_off(name, texts, self._declared_off)), "")
+            if off:
+                left_out = left_out or off
+            elif way.places and all(self._is_in_a_new_folder(name, texts) for name in way.places):
+                in_vain = in_vain or min(way.places)
+            else:
                 return ""
-            needed.append(off)
-        if not needed:
-            return "nothing in its own text reads a checkpoint back before it trains"
-        return f"it reads a checkpoint back only by {needed[0]}, which is not given"
+        if in_vain:
+            return f"it looks for its checkpoint only at {in_vain}, in a run folder that each start names anew"
+        if left_out:
+            return f"it reads a checkpoint back only by {left_out}, which is not given"
+        return "nothing in its own text reads a checkpoint back before it trains"
+
+    def _is_in_a_new_folder(self, name: str, texts: tuple[str, ...]) -> bool:
+        """Whether an option surely names a place in the run folder of Hydra, which bears the time of the start."""
+        if "hydra" not in texts[0] or not self.look.configs:
+            return False
+        from kube_gaplint.launch.hydra_runs import Runs
+        from kube_gaplint.launch.restores import is_set_by
+
+        return Runs(self.look.configs, self.look.options, texts[0]).is_new(name) and not is_set_by(name, texts)
 
     def _declared_off(self, name: str) -> bool | None:
         """Whether an option is off as given, or by its declaration; None where nothing declares one of this name."""
         value = self.look.explicit(name)
+        below = self._below(name) if value is None else []
+        if below:
+            return all(_is_off_value(one) for one in below)
         if value is None and self.look.script is not None:
             value = self.look.script.declared.get(Options.normal(name))
         if value is None:
@@ -1237,7 +1279,19 @@ class _Reader:
                 return None
             default = option.default
             return isinstance(default, Absent) or (isinstance(default, Set) and not default.value)
-        return isinstance(value, Absent) or (isinstance(value, Set) and value.value.strip().lower() in _FALSE)
+        return _is_off_value(value)
+
+    def _below(self, name: str) -> list[Setting[str]]:
+        """What the options and the configurations give the keys that end in a name (`eval.load` of `load`)."""
+        ending = "." + Options.normal(name)
+        given = {
+            normal: one.value
+            for one in self.look.options.occurrences
+            if (normal := Options.normal(one.name)).endswith(ending)
+        }
+        for config in self.look.configs:
+            given |= {key: value for key, value in config.values.items() if key.endswith(ending) and key not in given}
+        return list(given.values())
 
     # -- the rest
 
@@ -1277,6 +1331,10 @@ class _Reader:
                 if any(name == known or name.startswith(known + ".") for known in IN_PROCESS_IMPORTS):
                     return Set(name, origin)
         return None
+
+
+def _is_off_value(value: Setting[str]) -> bool:
+    return isinstance(value, Absent) or (isinstance(value, Set) and value.value.strip().lower() in _FALSE)
 
 
 def _saves_besides(text: str) -> bool:

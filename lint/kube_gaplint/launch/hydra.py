@@ -29,6 +29,8 @@ _PACKAGE = lazy_re.compile(
 _GLOBAL = "_global_"
 _LONGEST_HEAD = 4000
 """Characters in which a file says its package: it stands above the first key."""
+_NUMBER = lazy_re.compile(r"\.\d+\Z")
+"""Which of several files of one group an entry is: `callbacks: [early, late]`."""
 
 
 class _Entry(Struct, frozen=True):
@@ -137,7 +139,8 @@ def _lines(config: Config) -> Iterator[Setting[str] | list[tuple[str, Setting[st
                  if key.startswith(start)]  # fmt: skip
         if not pairs:
             return
-        yield pairs
+        several = {_NUMBER.sub("", group) for group, _ in pairs if _NUMBER.search(group)}
+        yield [(_NUMBER.sub("", group), option) for group, option in pairs if group not in several]
 
 
 def _groups(config: Config) -> Iterator[tuple[str, str, bool]]:

@@ -30,6 +30,7 @@ DEEPEST = 6
 _MOST_PATHS = 24
 _MOST_READS = 200
 _MOST_WRITES = 100
+_MOST_ASSIGNMENTS = 8
 
 _READS = lazy_re.compile(
     r"(?i)\A(?:safe_open|load_file|load_objects)\Z"
@@ -86,16 +87,27 @@ _WORDS = lazy_re.compile(
     r"(?i)load|restore|resume|safe_open|from_(?:pretrained|ckpt|checkpoint|snapshot)|ckpt_path|recover|warm_?start"
     r"|continue_"
 )
+_OF_A_PROCESS = lazy_re.compile(r"(?i)rank|world|gpu|device|distributed")
+"""Settings that a launcher gives each process, whatever their default is."""
 _FIELD = lazy_re.compile(r"(?:\w+\.)?[Ff]ield\(\s*default\s*=\s*(?P<default>[\w\"']+)\s*[,)]")
 """A field of a settings class, of `dataclasses` or pydantic, by its default."""
 _OFF = frozenset({"none", "false", '""', "''", "null"})
 _EMPTY = (" is not None", " != None", ' != ""', " != ''", " is True", " == True", " > 0", " != 0")
 
 
-def restoring_paths(texts: tuple[str, ...]) -> tuple[frozenset[str], ...] | None:
-    """The ways on which a program reads a checkpoint back before it trains: for each, the names of the options that
-    are surely given on it. None where that is not known. `texts` begin with the script."""
-    if len(texts) > 200 or not any(map(_BY_HAND.search, texts)) or any(map(_OTHER_WAYS.search, texts)):
+class Way(Struct, frozen=True):
+    """A way on which a program reads a checkpoint back: the options that are surely given on it, and those of them of
+    which one surely is the path that it reads."""
+
+    options: frozenset[str]
+    places: frozenset[str] = frozenset()
+
+
+def restoring_ways(texts: tuple[str, ...], *, by_trainer: bool = False) -> tuple[Way, ...] | None:
+    """The ways on which a program reads a checkpoint back before it trains; None where they are not known. `texts`
+    begin with the script; `by_trainer`: what trains is a library's trainer that goes on only from what it is told."""
+    by_hand = by_trainer or any(map(_BY_HAND.search, texts))
+    if len(texts) > 200 or not by_hand or any(map(_OTHER_WAYS.search, texts)):
         return None
     return _paths(texts)
 
@@ -103,14 +115,19 @@ def restoring_paths(texts: tuple[str, ...]) -> tuple[frozenset[str], ...] | None
 def is_off(name: str, texts: tuple[str, ...], declared_off: Callable[[str], bool | None]) -> bool:
     """Whether an option that nobody gives is off: by its declaration, which `declared_off` knows where an option of
     the command line or a configuration has the name, or by the class that holds the settings; and set nowhere else."""
-    known = declared_off(name)
+    known = False if _OF_A_PROCESS.search(name) is not None else declared_off(name)
     if known is False:
         return False
     in_class = re.compile(rf"^[ \t]+{re.escape(name)}[ \t]*:[^=\n#]{{1,80}}=[ \t]*(?P<value>[^#\n]+)", re.MULTILINE)
     lines = (found[0].rstrip() for text in texts for found in in_class.finditer(text))
     if known is None and all(line.endswith(",") for line in lines):
         return False
-    return not any(_set_in(text, name) for text in texts if name in text)
+    return not is_set_by(name, texts)
+
+
+def is_set_by(name: str, texts: tuple[str, ...]) -> bool:
+    """Whether a program may give an option a value itself."""
+    return any(_set_in(text, name) for text in texts if name in text)
 
 
 @lru_cache(maxsize=512)
@@ -307,9 +324,9 @@ class _TooMuch(Exception):
 
 
 @lru_cache(maxsize=64)  # many scripts of a repository start the same program
-def _paths(texts: tuple[str, ...]) -> tuple[frozenset[str], ...] | None:
+def _paths(texts: tuple[str, ...]) -> tuple[Way, ...] | None:
     program = _Program(texts)
-    found: list[frozenset[str]] = []
+    found: list[Way] = []
     try:
         for index, text in enumerate(texts):
             if _WORDS.search(text) is None:
@@ -317,9 +334,11 @@ def _paths(texts: tuple[str, ...]) -> tuple[frozenset[str], ...] | None:
             tree = program.tree(index)
             for name, calls in tree.calls.items():
                 for call in calls:
-                    for needs in _needs(call, name, program):
+                    for source in _sources(call, name, program):
+                        needs = frozenset() if source is None else _named(source)
+                        places = frozenset() if source is None else _places(source)
                         for names in _ways(call, tree, program, 0, frozenset()):
-                            found.append(needs | names)
+                            found.append(Way(needs | names, places))
                             if len(found) > _MOST_PATHS:
                                 return None
     except _TooMuch:
@@ -327,8 +346,8 @@ def _paths(texts: tuple[str, ...]) -> tuple[frozenset[str], ...] | None:
     return tuple(dict.fromkeys(found))
 
 
-def _needs(call: Node, name: str, program: _Program) -> Iterator[frozenset[str]]:
-    """Once for a call that reads a checkpoint, with the options that it names as what it reads."""
+def _sources(call: Node, name: str, program: _Program) -> Iterator[Node | None]:
+    """Once for a call that reads a checkpoint: what it reads; None where that is not told."""
     function = text_of(call.child_by_field_name("function"))
     holder = call.child_by_field_name("arguments")
     arguments = holder.named_children if holder is not None and holder.type == "argument_list" else []
@@ -336,11 +355,11 @@ def _needs(call: Node, name: str, program: _Program) -> Iterator[frozenset[str]]
         if argument.type == "keyword_argument" and text_of(argument.child_by_field_name("name")) in _GOES_ON_BY:
             value = argument.child_by_field_name("value")
             if value is not None and text_of(value).lower() not in _OFF and not program.defines(name):
-                yield _named(value)
+                yield value
             return
     if name == "from_pretrained":
         if any(_OF_ITS_OWN.search(text_of(one)) for one in arguments[:1]):
-            yield _named(arguments[0])
+            yield arguments[0]
         return
     if name == "load":
         reads = "." in function and _OTHER_FILES.search(function) is None
@@ -357,7 +376,7 @@ def _needs(call: Node, name: str, program: _Program) -> Iterator[frozenset[str]]
     if around is not None and _HUB.search(text_of(around)) is not None:
         return
     if not (arguments and _never_written(arguments[0], program)):
-        yield _named(arguments[0]) if arguments else frozenset()
+        yield arguments[0] if arguments else None
 
 
 def _never_written(path: Node, program: _Program) -> bool:
@@ -428,10 +447,98 @@ def _function_of(node: Node | None) -> Node | None:
     return node
 
 
-def _named(value: Node) -> frozenset[str]:
-    """The option that a value is, as `config.load` or `config["load"]`: without it there is nothing to read."""
+def _named(value: Node, *, follow: bool = True) -> frozenset[str]:
+    """The options that a value is or comes from, as `config.load` or `config["load"]`: without them there is nothing to
+    read. A variable of a function is followed to what the function puts into it."""
+    parts = value.named_children
+    if value.type == "identifier":
+        return _behind(value) if follow else frozenset()
+    if value.type == "conditional_expression" and len(parts) == 3:
+        given, condition, otherwise = parts
+        if text_of(otherwise).lower() in _OFF:
+            return _named(given, follow=follow) | _asked(condition, follow=follow)
+        if text_of(given).lower() in _OFF:
+            return _named(otherwise, follow=follow) | _denied(condition, follow=follow)
+        return frozenset()
+    if value.type == "boolean_operator" and len(parts) == 2 and text_of(parts[1]).lower() in _OFF:
+        return _named(parts[0], follow=follow)
     name = _option(value)
     return frozenset({name} if name else ())
+
+
+def _behind(name: Node) -> frozenset[str]:
+    """The options without any of which a variable of a function holds nothing; none where that is not seen."""
+    function = _function_of(name)
+    assignments = () if function is None else _bindings(function).get(text_of(name), ())
+    if function is None or len(assignments) > _MOST_ASSIGNMENTS:
+        return frozenset()
+    found: list[frozenset[str]] = []
+    for node in assignments:
+        value = None if node is None else node.child_by_field_name("right")
+        if node is None or value is None:
+            return frozenset()
+        if text_of(value).lower() in _OFF:
+            continue
+        names = _named(value, follow=False)
+        at = node
+        while at.parent is not None and at != function:
+            names |= _given_here(at, at.parent, follow=False)
+            at = at.parent
+        found.append(names)
+    return frozenset.intersection(*found) if found else frozenset()
+
+
+def _places(value: Node) -> frozenset[str]:
+    """The options of which one is a value, be it by a variable of a function; none where it may be another thing."""
+    function = _function_of(value)
+    if value.type != "identifier" or function is None:
+        name = _option(value)
+        return frozenset({name} if name else ())
+    found: set[str] = set()
+    for node in _bindings(function).get(text_of(value), ()):
+        given = None if node is None else node.child_by_field_name("right")
+        if given is not None and text_of(given).lower() in _OFF:
+            continue
+        name = "" if given is None else _option(given)
+        if not name:
+            return frozenset()
+        found.add(name)
+    return frozenset(found)
+
+
+@lru_cache(maxsize=32)
+def _bindings(function: Node) -> dict[str, list[Node | None]]:
+    """What gives each name of a function its values: the plain assignments; None for anything else."""
+    found: dict[str, list[Node | None]] = {}
+    waiting = [function]
+    while waiting:
+        node = waiting.pop()
+        waiting.extend(node.named_children)
+        parent = node.parent
+        if node.type != "identifier" or parent is None:
+            continue
+        if parent.type == "assignment" and _is(node, parent, "left"):
+            found.setdefault(text_of(node), []).append(parent)
+        elif parent.type in _BINDS and not (
+            parent.type in _BINDS_LEFT and not _is(node, parent, _BINDS_LEFT[parent.type])
+        ):
+            found.setdefault(text_of(node), []).append(None)
+    return found
+
+
+_BINDS_LEFT = {
+    "augmented_assignment": "left", "for_statement": "left", "for_in_clause": "left", "named_expression": "name",
+    "default_parameter": "name", "typed_default_parameter": "name",
+}  # fmt: skip
+_BINDS = frozenset(
+    {
+        *_BINDS_LEFT, "pattern_list", "tuple_pattern", "list_pattern", "list_splat_pattern", "dictionary_splat_pattern",
+        "as_pattern_target", "global_statement", "nonlocal_statement", "parameters", "lambda_parameters",
+        "typed_parameter", "dotted_name", "aliased_import", "delete_statement", "function_definition",
+        "class_definition", "case_pattern",
+    }
+)  # fmt: skip
+"""Where a name stands that gets its value in another way than by a plain assignment."""
 
 
 def _option(node: Node) -> str:
@@ -524,25 +631,25 @@ def _trains_before(node: Node, parent: Node) -> bool:
     return False
 
 
-def _given_here(node: Node, parent: Node) -> frozenset[str]:
+def _given_here(node: Node, parent: Node, *, follow: bool = True) -> frozenset[str]:
     """The options that are surely given where a node stands in its parent."""
     names: frozenset[str] = frozenset()
     if parent.type == "if_statement":
         condition = parent.child_by_field_name("condition")
         if _is(node, parent, "consequence"):
-            names |= _asked(condition)
+            names |= _asked(condition, follow=follow)
         elif node.type == "else_clause":
-            names |= _denied(condition)
+            names |= _denied(condition, follow=follow)
     elif parent.type == "conditional_expression" and parent.named_child_count == 3:
         parts = parent.named_children
         if parts[0] == node:
-            names |= _asked(parts[1])
+            names |= _asked(parts[1], follow=follow)
     elif parent.type in {"block", "module"}:
         for sibling in parent.named_children:
             if sibling.start_byte >= node.start_byte:
                 break
             if sibling.type == "if_statement" and _leaves(sibling.child_by_field_name("consequence")):
-                names |= _denied(sibling.child_by_field_name("condition"))
+                names |= _denied(sibling.child_by_field_name("condition"), follow=follow)
     return names
 
 
@@ -555,42 +662,46 @@ def _leaves(block: Node | None) -> bool:
     return last is not None and last.type in {"return_statement", "raise_statement"}
 
 
-def _asked(condition: Node | None) -> frozenset[str]:
+def _asked(condition: Node | None, *, follow: bool = True) -> frozenset[str]:
     """The options that are surely given where a condition holds."""
     if condition is None:
         return frozenset()
     parts = condition.named_children
     kind = condition.type
     if kind == "parenthesized_expression" and parts:
-        return _asked(parts[0])
+        return _asked(parts[0], follow=follow)
     if kind == "boolean_operator":
         both = text_of(condition.child_by_field_name("operator")) == "and"
-        asked = [_asked(part) for part in parts]
+        asked = [_asked(part, follow=follow) for part in parts]
         return frozenset(chain.from_iterable(asked)) if both else frozenset.intersection(*asked)
     if kind == "comparison_operator" and len(parts) == 2 and text_of(condition).endswith(_EMPTY):
-        return _asked(parts[0])
+        return _asked(parts[0], follow=follow)
     if kind == "call" and text_of(condition.child_by_field_name("function")).rpartition(".")[2] in _EXISTS:
         holder = condition.child_by_field_name("arguments")
-        return _named(holder.named_children[0]) if holder is not None and holder.named_children else frozenset()
-    return _named(condition)
+        return (
+            _named(holder.named_children[0], follow=follow)
+            if holder is not None and holder.named_children
+            else frozenset()
+        )
+    return _named(condition, follow=follow)
 
 
 _EXISTS = frozenset({"exists", "isfile", "isdir", "is_file", "bool", "len", "str"})
 
 
-def _denied(condition: Node | None) -> frozenset[str]:
+def _denied(condition: Node | None, *, follow: bool = True) -> frozenset[str]:
     """The options that are surely given where a condition does not hold."""
     if condition is None:
         return frozenset()
     parts = condition.named_children
     if condition.type == "parenthesized_expression" and parts:
-        return _denied(parts[0])
+        return _denied(parts[0], follow=follow)
     if condition.type == "not_operator" and parts:
-        return _asked(parts[0])
+        return _asked(parts[0], follow=follow)
     if condition.type == "boolean_operator" and text_of(condition.child_by_field_name("operator")) == "or":
-        return frozenset(chain.from_iterable(_denied(part) for part in parts))
+        return frozenset(chain.from_iterable(_denied(part, follow=follow) for part in parts))
     if condition.type == "comparison_operator" and text_of(condition).endswith((" is None", " == None", ' == ""')):
-        return _asked(parts[0])
+        return _asked(parts[0], follow=follow)
     return frozenset()
 
 
