@@ -160,6 +160,17 @@ def test_what_hands_its_value_on_or_sets_it_only_where_it_is_given() -> None:
     assert not is_off("resume", ("resume = newest(folder)\nargs.resume = resume\n",), option(True).get)
 
 
+def test_an_option_that_another_one_gives() -> None:
+    field = "class Settings:\n    start: str | None = None\n"
+    made = "Settings(start=args.resume)\n"
+    for resume, off in ((True, True), (False, False), (None, False)):
+        assert is_off("start", (field, made), {"resume": resume}.get) is off, resume
+    assert not is_off("start", (field, made, "args.resume = newest()\n"), {"resume": True}.get)
+    assert not is_off("start", (field, "Settings(start=find(args.resume))\n"), {"resume": True}.get)
+    circle = "a.start = b.resume\nb.resume = a.start\n"
+    assert not is_off("start", (field, circle), {"resume": True, "start": True}.get)
+
+
 @pytest.mark.parametrize(
     "text",
     [

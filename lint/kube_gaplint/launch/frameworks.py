@@ -78,6 +78,7 @@ _SAVES = lazy_re.compile(
 _FOR_SAVING = lazy_re.compile(r"save|checkpoint|ckpt|export|dump", re.IGNORECASE)
 _GOES_ON_BY = (("train", "resume_from_checkpoint"), ("fit", "ckpt_path"))
 """Calls of trainers of many kinds, and the keyword by which they are told what to go on from."""
+_GOES_ON_KEYS = frozenset(f"{call}({keyword})" for call, keyword in _GOES_ON_BY)
 _RESUME_OPTIONS = frozenset(map(Options.normal, (*CONVENTIONS.resume, *CONVENTIONS.load_path)))
 _BY_ITS_OPTION = lazy_re.compile(r"\bresume_from_checkpoint\s{0,9}=\s{0,9}(?:\w{1,60}\.){0,4}resume_from_checkpoint\b")
 """A call that hands on what the option of that name gives."""
@@ -86,6 +87,9 @@ _TRAINERS_OF = frozenset({"transformers", "trl"})
 """Packages whose trainers begin anew where `train` is told of no checkpoint (transformers `Trainer.train`)."""
 _FINDS_ITS_LAST = ("last_checkpoint", "latest", "last.", "glob(", "listdir(", "newest")
 """Words by which a program shows that it may look for its last checkpoint whatever it is told."""
+_PRETRAINED = lazy_re.compile(r"(?i)pre_?-?train")
+"""In the name of an option: weights that a training starts from."""
+_OWN_LAST = lazy_re.compile(r"(?i)last|latest|resume")
 _CONFIG_ENDINGS = (".yaml", ".yml", ".json", ".toml", ".gin", ".ini", ".cfg")
 
 
@@ -1087,7 +1091,7 @@ class _Reader:
         if given is not None:
             key, value = given
             if not isinstance(value, Set):
-                note = self._begins_anew(by_trainer=True) if key.endswith(")") else ""
+                note = self._begins_anew(path, by_trainer=True) if key in _GOES_ON_KEYS else ""
                 return Set(False, Origin(look.home.place, "derived", note)) if note else value
             if look.bare(key) or value.value.strip().strip("\"'").lower() not in _FALSE:
                 return _of_what_it_names(value)
@@ -1102,7 +1106,7 @@ class _Reader:
                 return Set(False, stop[1].origin)
         script = look.script
         if script is not None and self._call_begins_anew(rule, script):
-            if script.open_because and self._all_is_seen() and not self._begins_anew(by_trainer=True):
+            if script.open_because and self._all_is_seen() and not self._begins_anew(path, by_trainer=True):
                 return Unknown("a module of the program may read a checkpoint back", script.origin)
             return Set(False, Origin(script.origin.place, "derived", rule.note))
         missing = look.missing((*rule.keys, *rule.unless))
@@ -1191,7 +1195,7 @@ class _Reader:
                 return Set(False, Origin(script.origin.place, "derived", "nothing in its script reads a checkpoint"))
             if self._resume_is_left_out(script):
                 return Set(False, Origin(script.origin.place, "derived", "its option to resume is not given"))
-            if self._may_save(saving) and (note := self._begins_anew()):
+            if self._may_save(saving) and (note := self._begins_anew(path)):
                 return Set(False, Origin(script.origin.place, "derived", note))
             if script.loads:
                 return Unknown("what the visible script loads may be a checkpoint of its own", script.origin)
@@ -1228,9 +1232,9 @@ class _Reader:
         """It saves while it trains, or what is not seen of its settings may say so."""
         return saving.value if isinstance(saving, Set) else saves_in_a_loop(self.text.texts)
 
-    def _begins_anew(self, *, by_trainer: bool = False) -> str:
-        """Why the program surely trains from its beginning, by all of its own text; empty where that is not known.
-        `by_trainer`: a trainer of its framework goes on only from what it is told."""
+    def _begins_anew(self, path: Setting[str], *, by_trainer: bool = False) -> str:
+        """Why the program, which saves to `path`, surely trains from its beginning, by all of its own text; empty where
+        that is not known. `by_trainer`: a trainer of its framework goes on only from what it is told."""
         if not self._all_is_seen():
             return ""
         from kube_gaplint.launch.restores import is_off, restoring_ways
@@ -1239,29 +1243,53 @@ class _Reader:
         ways = restoring_ways(texts, by_trainer=by_trainer)
         if ways is None:
             return ""
-        left_out, in_vain = "", ""
+        left_out, in_vain, begins_with = "", "", ""
         for way in ways:
             off = next((name for name in sorted(way.options) if is_off(name, texts, self._declared_off)), "")
             if off:
                 left_out = left_out or off
             elif way.places and all(self._is_in_a_new_folder(name, texts) for name in way.places):
                 in_vain = in_vain or min(way.places)
+            elif way.places and all(self._is_of_another_run(name, path) for name in way.places):
+                begins_with = begins_with or min(way.places)
             else:
                 return ""
         if in_vain:
             return f"it looks for its checkpoint only at {in_vain}, in a run folder that each start names anew"
+        if begins_with:
+            return f"of checkpoints it reads what it starts from, {begins_with}, and none of its own"
         if left_out:
             return f"it reads a checkpoint back only by {left_out}, which is not given"
         return "nothing in its own text reads a checkpoint back before it trains"
+
+    def _is_of_another_run(self, name: str, path: Setting[str]) -> bool:
+        """Whether an option surely names pre-trained weights, which do not lie where the program saves."""
+        if _PRETRAINED.search(name) is None or not isinstance(path, Set):
+            return False
+        given = {one.name: one.value for one in self.look.options.occurrences}
+        for config in self.look.configs:
+            given = {**config.values, **given}
+        if self.look.script is not None:
+            given = {**self.look.script.declared, **given}
+        named = [value for key, value in given.items() if _PRETRAINED.search(key.rpartition(".")[2])]
+        own = posixpath.normpath(path.value)
+        return bool(named) and all(
+            isinstance(one, Set)
+            and not _is_within(posixpath.normpath(one.value), own)
+            and _OWN_LAST.search(one.value) is None
+            for one in named
+        )
 
     def _is_in_a_new_folder(self, name: str, texts: tuple[str, ...]) -> bool:
         """Whether an option surely names a place in the run folder of Hydra, which bears the time of the start."""
         if "hydra" not in texts[0] or not self.look.configs:
             return False
         from kube_gaplint.launch.hydra_runs import Runs
-        from kube_gaplint.launch.restores import is_set_by
+        from kube_gaplint.launch.restores import set_from
 
-        return Runs(self.look.configs, self.look.options, texts[0]).is_new(name) and not is_set_by(name, texts)
+        return (
+            Runs(self.look.configs, self.look.options, texts[0]).is_new(name) and set_from(name, texts) == frozenset()
+        )
 
     def _declared_off(self, name: str) -> bool | None:
         """Whether an option is off as given, or by its declaration; None where nothing declares one of this name."""
@@ -1335,6 +1363,11 @@ class _Reader:
 
 def _is_off_value(value: Setting[str]) -> bool:
     return isinstance(value, Absent) or (isinstance(value, Set) and value.value.strip().lower() in _FALSE)
+
+
+def _is_within(path: str, folder: str) -> bool:
+    """Whether a path lies in a folder, as far as their names tell: the end of one may be that of the other."""
+    return path == folder or f"/{path}/".find(f"/{folder.strip('/')}/") >= 0
 
 
 def _saves_besides(text: str) -> bool:

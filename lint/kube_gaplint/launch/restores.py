@@ -31,6 +31,8 @@ _MOST_PATHS = 24
 _MOST_READS = 200
 _MOST_WRITES = 100
 _MOST_ASSIGNMENTS = 8
+_MOST_ALIASES = 4
+_MOST_SETTERS = 40
 
 _READS = lazy_re.compile(
     r"(?i)\A(?:safe_open|load_file|load_objects)\Z"
@@ -91,6 +93,8 @@ _OF_A_PROCESS = lazy_re.compile(r"(?i)rank|world|gpu|device|distributed")
 """Settings that a launcher gives each process, whatever their default is."""
 _FIELD = lazy_re.compile(r"(?:\w+\.)?[Ff]ield\(\s*default\s*=\s*(?P<default>[\w\"']+)\s*[,)]")
 """A field of a settings class, of `dataclasses` or pydantic, by its default."""
+_OF_ANOTHER = lazy_re.compile(r"\w+(?:\.\w+)*\.(?P<option>\w+)\)*\Z")
+"""The value of another option, handed on as it is."""
 _OFF = frozenset({"none", "false", '""', "''", "null"})
 _EMPTY = (" is not None", " != None", ' != ""', " != ''", " is True", " == True", " > 0", " != 0")
 
@@ -112,9 +116,10 @@ def restoring_ways(texts: tuple[str, ...], *, by_trainer: bool = False) -> tuple
     return _paths(texts)
 
 
-def is_off(name: str, texts: tuple[str, ...], declared_off: Callable[[str], bool | None]) -> bool:
+def is_off(name: str, texts: tuple[str, ...], declared_off: Callable[[str], bool | None], aliases: int = 2) -> bool:
     """Whether an option that nobody gives is off: by its declaration, which `declared_off` knows where an option of
-    the command line or a configuration has the name, or by the class that holds the settings; and set nowhere else."""
+    the command line or a configuration has the name, or by the class that holds the settings; and set nowhere else but
+    by options that are off themselves, followed through so many names (`Settings(load=args.resume)`)."""
     known = False if _OF_A_PROCESS.search(name) is not None else declared_off(name)
     if known is False:
         return False
@@ -122,17 +127,26 @@ def is_off(name: str, texts: tuple[str, ...], declared_off: Callable[[str], bool
     lines = (found[0].rstrip() for text in texts for found in in_class.finditer(text))
     if known is None and all(line.endswith(",") for line in lines):
         return False
-    return not is_set_by(name, texts)
+    others = set_from(name, texts)
+    if others is None or len(others) > _MOST_ALIASES or (others and not aliases):
+        return False
+    return all(is_off(other, texts, declared_off, aliases - 1) for other in sorted(others))
 
 
-def is_set_by(name: str, texts: tuple[str, ...]) -> bool:
-    """Whether a program may give an option a value itself."""
-    return any(_set_in(text, name) for text in texts if name in text)
+def set_from(name: str, texts: tuple[str, ...]) -> frozenset[str] | None:
+    """The options whose values a program gives an option; None where it may give it something else."""
+    found: set[str] = set()
+    for text in texts:
+        others = _set_in(text, name) if name in text else frozenset()
+        if others is None:
+            return None
+        found |= others
+    return frozenset(found)
 
 
 @lru_cache(maxsize=512)
-def _set_in(text: str, name: str) -> bool:
-    """Whether a text may give a name anything but its own value handed on, or nothing."""
+def _set_in(text: str, name: str) -> frozenset[str] | None:
+    """The options whose values a text gives a name besides its own value handed on, or nothing; None for all else."""
     quoted = re.escape(name)
     given = re.compile(
         rf"(?<![\w-]){quoted}[ \t]*(?::[ \t]*[\w.\[\]| ,\"']{{1,60}})?=(?!=)[ \t]*(?P<value>[^\n#]*)"
@@ -142,7 +156,7 @@ def _set_in(text: str, name: str) -> bool:
         rf"[\w.()\[\]\"']*(?<!\w){quoted}[\"']?(?!\w)(?:, ?(?:None|False))?[)\]]*(?:[ \t]*(?:or None|if .*))?\Z"
     )
     handed_on = re.search(rf"\.{quoted}[ \t]*=[ \t]*{quoted}(?!\w)", text) is not None
-    suspects = []
+    suspects: list[tuple[int, str]] = []
     for found in given.finditer(text):
         line = text[text.rfind("\n", 0, found.start()) + 1 : found.start()]
         if "#" in line or "add_argument(" in line or "add_argument(" in found[0]:
@@ -154,14 +168,18 @@ def _set_in(text: str, name: str) -> bool:
             value = default["default"]
         if value.lower() in _OFF or not value or own.match(value):
             continue
-        suspects.append(found.start())
+        other = _OF_ANOTHER.match(value)
+        suspects.append((found.start(), "" if other is None else other["option"]))
     if not suspects:
-        return False
+        return frozenset()
+    if len(suspects) > _MOST_SETTERS:
+        return None
     try:
         tree = _Tree(text, 0)
     except _TooMuch:
-        return True
-    return not all(name in _guards(tree, at) for at in suspects)
+        return None
+    others = {other for at, other in suspects if name not in _guards(tree, at)}
+    return None if "" in others else frozenset(others)
 
 
 def _first_part(text: str) -> str:
@@ -542,6 +560,11 @@ _BINDS = frozenset(
 
 
 def _option(node: Node) -> str:
+    """The name of the option whose value a node is, as it is or as a path; empty for anything else."""
+    if node.type == "call" and _last(text_of(node.child_by_field_name("function"))) in _AS_PATH:
+        holder = node.child_by_field_name("arguments")
+        parts = holder.named_children if holder is not None else []
+        return _option(parts[0]) if len(parts) == 1 and parts[0].type != "call" else ""
     if node.type == "attribute":
         return text_of(node.child_by_field_name("attribute"))
     if node.type == "subscript":
@@ -686,6 +709,7 @@ def _asked(condition: Node | None, *, follow: bool = True) -> frozenset[str]:
     return _named(condition, follow=follow)
 
 
+_AS_PATH = frozenset({"Path", "str", "fspath", "expanduser", "abspath", "realpath"})
 _EXISTS = frozenset({"exists", "isfile", "isdir", "is_file", "bool", "len", "str"})
 
 
