@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Iterator
 from functools import cached_property, lru_cache
 from itertools import chain
+from math import inf
 from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
@@ -33,6 +34,7 @@ _MOST_WRITES = 100
 _MOST_ASSIGNMENTS = 8
 _MOST_ALIASES = 4
 _MOST_SETTERS = 40
+_MOST_LEAVING = 40
 
 _READS = lazy_re.compile(
     r"(?i)\A(?:safe_open|load_file|load_objects)\Z"
@@ -373,6 +375,7 @@ def _sources(call: Node, name: str, program: _Program) -> Iterator[Node | None]:
         if argument.type == "keyword_argument" and text_of(argument.child_by_field_name("name")) in _GOES_ON_BY:
             value = argument.child_by_field_name("value")
             if value is not None and text_of(value).lower() not in _OFF and not program.defines(name):
+                program.count_read()
                 yield value
             return
     if name == "from_pretrained":
@@ -445,18 +448,12 @@ def _only_value(name: Node) -> Node | None:
         node = node.parent
         if node.type in FUNCTIONS and re.search(rf"\b{word}\b", text_of(node.child_by_field_name("parameters"))):
             return None
-    given = re.compile(
-        rf"(?m)^[^#\n]*(?:(?<![\w.]){word}[ \t]*(?:[-+/|:]?|:[^=\n]+)=(?!=)"
-        rf"|\b(?:for|as|global)[ \t][^:\n]*\b{word}\b)"
-        rf"|^[ \t(]*(?:[\w.]+[ \t]*,[ \t]*)*{word}[ \t]*,[\w., \t)]*=(?!=)"
-    )
-    if len(given.findall(text_of(node))) != 1:
+    given = _bindings(node).get(word, [])
+    one = given[0] if len(given) == 1 else None
+    above = None if one is None else one.parent
+    if one is None or above is None or above.type != "expression_statement" or above.parent != node:
         return None
-    for child in node.named_children:
-        found = child.named_children[0] if child.type == "expression_statement" and child.named_children else None
-        if found is not None and found.type == "assignment" and text_of(found.child_by_field_name("left")) == word:
-            return found.child_by_field_name("right")
-    return None
+    return one.child_by_field_name("right")
 
 
 def _function_of(node: Node | None) -> Node | None:
@@ -512,8 +509,11 @@ def _places(value: Node) -> frozenset[str]:
     if value.type != "identifier" or function is None:
         name = _option(value)
         return frozenset({name} if name else ())
+    assignments = _bindings(function).get(text_of(value), ())
+    if len(assignments) > _MOST_ASSIGNMENTS:
+        return frozenset()
     found: set[str] = set()
-    for node in _bindings(function).get(text_of(value), ()):
+    for node in assignments:
         given = None if node is None else node.child_by_field_name("right")
         if given is not None and text_of(given).lower() in _OFF:
             continue
@@ -525,15 +525,17 @@ def _places(value: Node) -> frozenset[str]:
 
 
 @lru_cache(maxsize=32)
-def _bindings(function: Node) -> dict[str, list[Node | None]]:
-    """What gives each name of a function its values: the plain assignments; None for anything else."""
+def _bindings(scope: Node) -> dict[str, list[Node | None]]:
+    """What gives each name of a function, or of a module and its functions, its values: the plain assignments; None
+    for anything else. The parameters of a module's functions are other names."""
     found: dict[str, list[Node | None]] = {}
-    waiting = [function]
+    other = _PARAMETERS if scope.parent is None else ()
+    waiting = [scope]
     while waiting:
         node = waiting.pop()
         waiting.extend(node.named_children)
         parent = node.parent
-        if node.type != "identifier" or parent is None:
+        if node.type != "identifier" or parent is None or parent.type in other:
             continue
         if parent.type == "assignment" and _is(node, parent, "left"):
             found.setdefault(text_of(node), []).append(parent)
@@ -544,6 +546,9 @@ def _bindings(function: Node) -> dict[str, list[Node | None]]:
     return found
 
 
+_PARAMETERS = frozenset(
+    {"parameters", "lambda_parameters", "default_parameter", "typed_default_parameter", "typed_parameter"}
+)
 _BINDS_LEFT = {
     "augmented_assignment": "left", "for_statement": "left", "for_in_clause": "left", "named_expression": "name",
     "default_parameter": "name", "typed_default_parameter": "name",
@@ -642,16 +647,33 @@ def _is_main_test(node: Node) -> bool:
     return node.type == "if_statement" and "__main__" in text_of(node.child_by_field_name("condition"))
 
 
+class _Block(Struct):
+    """What matters of the statements of one block for those behind them."""
+
+    trains_from: float = inf
+    """Where the first one that trains begins."""
+    leaving: list[tuple[int, Node]] = field(default_factory=list)
+    """The conditions under which it is left, with the place of each, as far as so many are looked at."""
+
+
+@lru_cache(maxsize=64)  # one read of a checkpoint after the other stands in the same blocks
+def _block(parent: Node) -> _Block:
+    found = _Block()
+    for one in parent.named_children:
+        if one.type in {"function_definition", "class_definition", "decorated_definition", "comment"}:
+            continue
+        if found.trains_from == inf and _TRAINS.search(text_of(one)):
+            found.trains_from = one.start_byte
+        if one.type == "if_statement" and len(found.leaving) < _MOST_LEAVING:
+            condition = one.child_by_field_name("condition")
+            if condition is not None and _leaves(one.child_by_field_name("consequence")):
+                found.leaving.append((one.start_byte, condition))
+    return found
+
+
 def _trains_before(node: Node, parent: Node) -> bool:
     """Whether the part of a block that goes before a statement trains."""
-    for sibling in parent.named_children:
-        if sibling.start_byte >= node.start_byte:
-            return False
-        if sibling.type in {"function_definition", "class_definition", "decorated_definition", "comment"}:
-            continue
-        if _TRAINS.search(text_of(sibling)):
-            return True
-    return False
+    return _block(parent).trains_from < node.start_byte
 
 
 def _given_here(node: Node, parent: Node, *, follow: bool = True) -> frozenset[str]:
@@ -668,11 +690,10 @@ def _given_here(node: Node, parent: Node, *, follow: bool = True) -> frozenset[s
         if parts[0] == node:
             names |= _asked(parts[1], follow=follow)
     elif parent.type in {"block", "module"}:
-        for sibling in parent.named_children:
-            if sibling.start_byte >= node.start_byte:
+        for start, condition in _block(parent).leaving:
+            if start >= node.start_byte:
                 break
-            if sibling.type == "if_statement" and _leaves(sibling.child_by_field_name("consequence")):
-                names |= _denied(sibling.child_by_field_name("condition"), follow=follow)
+            names |= _denied(condition, follow=follow)
     return names
 
 
