@@ -13,7 +13,7 @@ from kube_gaplint.model.world import all_processes
 from kube_gaplint.rule import Context, rule
 
 SHORTEST_DEFAULT = 600.0
-FEW_ACCELERATORS = 16
+FEW_ACCELERATORS = 8
 """A hang of so small a job costs a few GPU-hours, and a default ends it."""
 BRIEF = 300.0
 """A default of so few seconds ends a hang soon, as torchtitan's 100 s do."""
@@ -36,7 +36,7 @@ def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
     ## What it flags
     Several nodes, and neither the script nor the framework's options set the process-group timeout. Defaults differ: 10
     minutes in torch 2.2+, Megatron-LM and Accelerate; 30 minutes in the Hugging Face Trainer, Lightning, DeepSpeed and
-    Ray Train, whatever torch says. No environment variable sets it. Info where the program is not visible, for up to 16
+    Ray Train, whatever torch says. No environment variable sets it. Info where the program is not visible, for up to 8
     GPUs or, where those are not known, processes, where the default is at most 5 minutes (torchtitan), and where the
     framework has no option for it; jobs whose own time limit is below six timeouts and smoke tests of up to 200 steps
     are left alone.
