@@ -37,11 +37,11 @@ def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
     its script and in the modules of its repository, or that reads it back only by an option that is left out, also in
     its Hydra configuration, or only from a run folder of Hydra that bears the time of the start, or that reads nothing
     but the pre-trained weights that it starts from. Scripts that write their weights once, after the training, have
-    nothing to resume from. Frameworks that resume by themselves (torchtitan) are left alone, and so are programs
-    whose checkpoints vanish with their container (CKPT001). Of a batch script an array, a chain, a new submission or
-    `--requeue` is a restart; the requeueing after a lost node, on by default in Slurm, is one for jobs of eight hours
-    or more and for those that name no time limit, unless they train on a toy data set. Smoke tests of up to 200 steps
-    are left alone.
+    nothing to resume from. Frameworks that resume by themselves (torchtitan, and Lightning in a job with `--signal`)
+    are left alone, and so are programs whose checkpoints vanish with their container (CKPT001). Of a batch script an
+    array, a chain, a new submission or `--requeue` is a restart; the requeueing after a lost node, on by default in
+    Slurm, is one for jobs of eight hours or more and for those that name no time limit, unless they train on a toy data
+    set. Smoke tests of up to 200 steps are left alone.
 
     ## Why it hurts
     The job comes back, looks healthy, and trains from step 0, often writing over what it had: a preempted job of
@@ -110,7 +110,7 @@ def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
         return
     if isinstance(resume, Set) and resume.value:
         return
-    if _gone_with_its_pod(process):
+    if _gone_with_its_pod(process) or _saves_at_the_signal(process):
         return
     written = isinstance(resume, Set) and resume.origin.written
     who = process.framework.title if process.framework is not None else "the program"
@@ -151,6 +151,15 @@ def _gone_with_its_pod(process: TrainingProcess) -> bool:
         return False
     place = kept(process, path)
     return place.state == "lost" and isinstance(place.mount, Absent) and not copied_elsewhere(process, path.value, None)
+
+
+def _saves_at_the_signal(process: TrainingProcess) -> bool:
+    """Lightning saves at the signal that the job asks for, and its next start reads that by itself (`hpc_ckpt` in
+    Lightning-AI/pytorch-lightning trainer/connectors/checkpoint_connector.py and signal_connector.py)."""
+    batch, framework = process.workload.batch, process.framework
+    if batch is None or framework is None or framework.name != "lightning":
+        return False
+    return not isinstance(batch.get("signal"), Absent)
 
 
 def _start(process: TrainingProcess) -> Related | None:
