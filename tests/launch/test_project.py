@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kube_gaplint.launch.project import asked_torch
+from kube_gaplint.launch.project import activated, asked_torch
 from kube_gaplint.text.source import PlacedText, Source, WholeText
 
 
@@ -94,3 +94,42 @@ def test_a_folder_inside_another_one_has_its_own_say() -> None:
     found = asked_torch(look_up)
     assert found is not None
     assert found.origin.note == "requirements.txt asks for torch 2.7.1"
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("Needs Python 3.10 and PyTorch 2.1.", (2, 1)),
+        ("Needs **PyTorch** >= 2.0.1 or PyTorch v2.4", (2, 0, 1)),
+        ("pip install torch==1.13.1+cu117 torchvision", (1, 13, 1)),
+        ("`torch` (version 2.2)", (2, 2)),
+        ("the image nvcr.io/nvidia/pytorch:24.05-py3", None),
+        ("PyTorch Lightning 2.0, pytorch-lightning==2.0, torchvision 0.15", None),
+    ],
+)
+def test_words_of_a_readme(words: str, expected: tuple[int, ...] | None) -> None:
+    guides = [[WholeText(Source("README.md", words))], [WholeText(Source("../README.md", "torch 1.8"))]]
+    found = asked_torch(lambda _path: None, guides=lambda: guides[:1])
+    assert (None if found is None else found.value) == expected
+    further = asked_torch(lambda _path: None, guides=lambda: guides)
+    assert further is not None
+    assert further.value == (expected or (1, 8))
+
+
+def test_the_environment_that_is_activated_counts_alone() -> None:
+    def text(name: str, content: str) -> WholeText:
+        return WholeText(Source(name, content))
+
+    old = text("envs/a.yml", "name: old\ndependencies:\n- pytorch=1.12.1=py3\n")
+    new = text("envs/b.yml", "name: new\ndependencies:\n- pytorch=2.3.0\n")
+
+    def asked(*scripts: str) -> str:
+        found = asked_torch(lambda _path: None, lambda: [[old, new]], environment=activated(scripts))
+        return "" if found is None else found.origin.note
+
+    assert asked("conda activate new\n") == "b.yml asks for torch 2.3.0"
+    assert asked("source activate /opt/envs/old\n") == "a.yml asks for torch 1.12.1"
+    assert asked("conda activate other\n") == "a.yml asks for torch 1.12.1"
+    assert asked("# conda activate new\n") == "a.yml asks for torch 1.12.1"
+    assert asked("source ~/miniconda3/bin/activate\n") == "a.yml asks for torch 1.12.1"
+    assert asked("source ~/venvs/x/bin/activate\n") == ""

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec import Struct, field
 
-from kube_gaplint import disk, lazy_re
+from kube_gaplint import disk
 from kube_gaplint.bundle.beside import BesideFiles
 from kube_gaplint.bundle.nearness import Distance, distance
 from kube_gaplint.bundle.objects import KubeObject, objects_in
+from kube_gaplint.bundle.package_lists import guides, lists_around
 from kube_gaplint.bundle.plain import plain
 from kube_gaplint.bundle.recipes import Recipe, RecipeBook, Recipes
 from kube_gaplint.bundle.submissions import Submission, SubmissionBook
@@ -38,9 +39,6 @@ Found: TypeAlias = "KubeObject | Unknown | None"
 _LARGEST_REFERRED = 2**20
 _MOST_FILES_A_FOLDER = 400
 _MOST_FILES_SEARCHED = 4000
-_REQUIREMENTS = lazy_re.compile(r"(?i)[\w.-]*req[\w.-]*\.(?:txt|in|ya?ml)|[\w.-]*(?:conda|env)[\w.-]*\.ya?ml")
-"""How people call their lists of packages, misspelt ones included."""
-_MOST_REQUIREMENTS = 20
 
 
 class ScriptFile(Struct, eq=False):
@@ -275,13 +273,20 @@ class Bundle(Struct, eq=False, dict=True):
 
     def requirements_near(self, file: FileId) -> Iterator[list[WholeText]]:
         """The files around a file that by their names list what is to be installed, those of a folder at a time, the
+        nearest folder first; after each folder's own those in folders that it has for them (`requirements/gpu.txt`)."""
+        for folder in file.folders():
+            for paths in lists_around(folder):
+                yield self._texts(paths, file)
+
+    def guides_near(self, file: FileId) -> Iterator[list[WholeText]]:
+        """The READMEs around a file, and the texts and scripts about how to install, those of a folder at a time, the
         nearest folder first."""
         for folder in file.folders():
-            names = [name for name in disk.file_names(folder) if _REQUIREMENTS.fullmatch(name)][:_MOST_REQUIREMENTS]
-            named = (file.toward(os.path.join(folder, name)) for name in names)
-            found = [WholeText(source) for one in named if one is not None and (source := self._source(one))]
-            if found:
-                yield found
+            yield self._texts(guides(folder), file)
+
+    def _texts(self, paths: list[str], near: FileId) -> list[WholeText]:
+        named = (near.toward(path) for path in paths)
+        return [WholeText(source) for one in named if one is not None and (source := self._source(one))]
 
     def recipes_near(self, file: FileId) -> Recipes:
         """The Dockerfiles of images that one file names."""

@@ -72,6 +72,8 @@ class BatchScript(Struct):
     chain: tuple[Link, ...] = ()
     requirements: Callable[[], Iterator[list[WholeText]]] = field(default=lambda: iter(()))
     """Files around it that by their names list what is to be installed, nearest folder first."""
+    guides: Callable[[], Iterator[list[WholeText]]] = field(default=lambda: iter(()))
+    """READMEs around it, and scripts that install."""
     site: Callable[[], SlurmConf | None] = field(default=lambda: None)
     """Looks for the site that the text beside the script names; its slurm.conf counts where no other is given."""
     given: tuple[Directive, ...] = ()
@@ -93,6 +95,7 @@ def of_file(script: ScriptFile, bundle: Bundle) -> BatchScript:
         _files(script.file, bundle),
         bundle.recipes_near(script.file),
         requirements=lambda: bundle.requirements_near(script.file),
+        guides=lambda: bundle.guides_near(script.file),
         site=lambda: slurm_conf.documented(script.file, bundle),
         stands_alone=not any(mark in script.text.text for mark in _TEMPLATES),
         submissions=tuple(bundle.submissions_of(script)),
@@ -450,6 +453,7 @@ class _Reading:
                 "files": self.source.files,
                 "recipes": self.source.recipes,
                 "requirements": self.source.requirements,
+                "guides": self.source.guides,
             },
         )
         pod = Pod(

@@ -176,6 +176,7 @@ def _batch_views(
             if workload.batch is None or workload.batch.directives:  # else a script that only submits others
                 yield number, workload
             for inner in inside(workload):
+                inner.requirements, inner.guides = script.requirements, script.guides
                 yield number, batch.adapt_script(inner, bundle, profile, confs)
 
 

@@ -371,10 +371,15 @@ class _Reader:
         """What the requirements beside a batch script ask for. What is in a container's image they do not tell."""
         if self.workload.batch is None or not isinstance(torch, Unknown) or image is not None:
             return None
-        from kube_gaplint.launch.project import asked_torch
+        from kube_gaplint.launch.project import activated, asked_torch
 
-        around = self.container.exposed.get("requirements")
-        return asked_torch(self.files, around if callable(around) else lambda: ())
+        around, guides = (self.container.exposed.get(name) for name in ("requirements", "guides"))
+        return asked_torch(
+            self.files,
+            around if callable(around) else lambda: (),
+            guides if callable(guides) else lambda: (),
+            activated(script.text.text for script in self.container.scripts),
+        )
 
     def _is_early(self, torch: Setting[Release], image: Setting[str] | None) -> bool:
         """Whether the release is that of an image which holds a state of development before it."""
