@@ -160,6 +160,19 @@ def test_what_hands_its_value_on_or_sets_it_only_where_it_is_given() -> None:
     assert not is_off("resume", ("resume = newest(folder)\nargs.resume = resume\n",), option(True).get)
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "vars(args).update(found)",
+        "args.__dict__.update(found)",
+        "setattr(config, name, value)",
+        "parser.set_defaults(**found)",
+    ],
+)
+def test_options_from_a_file_that_the_program_reads_itself(line: str) -> None:
+    assert paths(f"if args.resume:\n    torch.load(args.resume)\n{TRAIN}{line}\n") is None
+
+
 def test_an_option_that_another_one_gives() -> None:
     field = "class Settings:\n    start: str | None = None\n"
     made = "Settings(start=args.resume)\n"

@@ -85,6 +85,8 @@ _BY_HAND = lazy_re.compile(r"\.backward\(|\bopt\w*\.step\(")
 _OTHER_WAYS = lazy_re.compile(
     r"BackupAndRestore|\bget_checkpoint\(|resume_or_load|AutoResume|auto_resume|CheckpointManager|latest_checkpoint\("
     r"|torchsnapshot|torchft|MonitoredTrainingSession|set_defaults\(\s*\*\*|\bexec\(|tf\.train\.Checkpoint"
+    r"|\b(?:vars\(\w{1,60}\)|(?:args|opts?|options|cfg|config|hparams)\.__dict__)\.update\("
+    r"|\bsetattr\(\s*(?:args|opts?|options|cfg|config|hparams),\s*\w"
 )
 """Other means to go on, which are not followed."""
 _WORDS = lazy_re.compile(
