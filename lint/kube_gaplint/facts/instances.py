@@ -223,6 +223,21 @@ CONTROL_PLANE_KEYS = frozenset(
 )
 """Labels of nodes that run no training."""
 
+SERVICE_MACHINES = frozenset({
+    "bastion", "jump", "jumphost", "jumpbox", "maintenance", "management", "mgmt", "admin", "vpn", "wireguard",
+    "gateway", "nat", "proxy", "monitoring", "controlplane", "nfs", "headnode",
+})  # fmt: skip
+"""Words of a file's name by which it sets up a machine beside the nodes."""
+_WORD = lazy_re.compile(r"[a-z0-9]+")
+_MACHINES_OF_JOBS = frozenset({"gpu", "gpus", "node", "nodes", "worker", "workers", "compute", "agent", "train"})
+
+
+def sets_up_a_service(name: str) -> str:
+    """The word of a file's name by which it sets up a machine that runs no jobs; empty where none says so."""
+    words = _WORD.findall(name.lower())
+    found = next((word for word in words if word in SERVICE_MACHINES), "")
+    return "" if _MACHINES_OF_JOBS.intersection(words) else found
+
 
 @lru_cache(maxsize=1024)
 def node_key(key: str) -> NodeKey | None:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from msgspec import Struct
 
 from kube_gaplint.bundle.bundle import Bundle
+from kube_gaplint.facts.instances import sets_up_a_service
 from kube_gaplint.kinds import cloudformation_values, cloudinit, slurm_conf, slurm_sites
 from kube_gaplint.kinds.agents import DEFAULT_CRON
 from kube_gaplint.kinds.daemonsets import KURED_DOES, kured_restraint
@@ -279,7 +280,10 @@ def _butane(root: Part, subject: Subject) -> Iterator[NodeBootstrap]:
 def _bootstrap(setup: cloudinit.Setup, subject: Subject, home: Origin) -> Iterator[NodeBootstrap]:
     actions = setup.actions()
     if actions:
+        service = sets_up_a_service(subject.name)
         gpus = CarriesGpus("unknown", "nothing tells which nodes it sets up", home)
+        if service:
+            gpus = CarriesGpus("no", f"by its name it sets up a machine for {service}", home)
         system: Setting[str] = Unknown("the image is not seen", home)
         yield NodeBootstrap(subject, home, gpus, system, actions, setup.opaque_because)
 

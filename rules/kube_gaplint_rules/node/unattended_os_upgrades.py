@@ -24,7 +24,8 @@ def check(bootstrap: NodeBootstrap, _context: Context) -> Iterator[Gap]:
     ## What it flags
     Upgrades that are switched on: cloud-init `package_upgrade`, unattended-upgrades or dnf-automatic, `apt upgrade` in
     bootstrap commands (error); an update agent that reboots, an installer's default or a DaemonSet that upgrades its
-    host (warning). Info where an Ubuntu or Debian GPU image is used and nothing switches its upgrades off, or where
+    host (warning). A cloud-config whose file is named after a machine that runs no jobs (`bastion`, `maintenance`) is
+    left alone. Info where an Ubuntu or Debian GPU image is used and nothing switches its upgrades off, or where
     only some packages are held back.
 
     ## Why it hurts
