@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from kube_gaplint import lazy_re
+
 NODE_LOCAL_FOLDERS = ("/tmp", "/var/tmp", "/dev/shm", "/run")
 """Folders that every node of a Slurm cluster has for itself (Filesystem Hierarchy Standard 3.0)."""
 
@@ -21,6 +23,13 @@ UPLOADING_CALLS = (
 """Calls by which a program brings files away from its disk: the clients of Google Cloud Storage, boto3, MinIO and Azure
 Blob Storage (each client's reference). Pushes to a hub and artifacts of trackers are left out: example scripts hold
 them for an option that few give, and logs of plots."""
+
+UPLOADING_COMMANDS = lazy_re.compile(
+    r"""\b(?:gsutil|aws["',\s]+s3|gcloud["',\s]+storage|s5cmd|azcopy)\b[^)\]]{0,60}?\b(?:cp|mv|sync|rsync|copy)\b"""
+    r"""(?:["',\s]+-[\w-]+)*["',\s]+(?!["',\s]*(?:-|f?["'{]*(?:gs|s3|https)://))[^)\]]{1,200}?(?:gs|s3|https)://"""
+)
+"""A command of a store's own client that a program starts, with an address of the store behind something else: what it
+brings there (`["gsutil", "cp", "-r", folder, f"gs://{bucket}/"]`, `aws s3 sync out s3://bucket`)."""
 
 RESTORES = (
     "load_state", "load_checkpoint", "load_ckpt", "load_model", "load_weights", "load_from", "torch.load", "restor",

@@ -557,8 +557,8 @@ class _Reader:
             best_only=self._best_only(effect, effect_setting),
             signal_save=self._signal_save(),
             second_path=self._paths(facts.second_path, missing_is_absent=True)
-            if facts is not None
-            else look.missing(()),
+            if facts is not None and facts.second_path
+            else self._second_of_script(path) or look.missing(()),
             exit_after=self._exit_after(),
             samples_per_step=self._samples(),
             usual_total=self._usual_total(total),
@@ -643,6 +643,14 @@ class _Reader:
             if not isinstance(path, Absent):
                 return path
         return None
+
+    def _second_of_script(self, path: Setting[str]) -> Setting[str] | None:
+        """Another folder that a visible script saves to besides its first one; None where there is none."""
+        known = [one for one in (self.look.script.save_paths if self.look.script else ()) if isinstance(one, Set)]
+        if not isinstance(path, Set) or path not in known:
+            return None
+        first = posixpath.dirname(path.value)
+        return next((one for one in known if posixpath.dirname(one.value) != first), None)
 
     def _variable_path(self) -> Setting[str] | None:
         """A variable that by its name holds the save path of a script whose text is not seen."""

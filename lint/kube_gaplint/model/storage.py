@@ -15,6 +15,7 @@ from kube_gaplint.facts.storage import (
     NODE_LOCAL_FOLDERS,
     SPECIAL_FOLDERS,
     UPLOADING_CALLS,
+    UPLOADING_COMMANDS,
 )
 from kube_gaplint.model.setting import Absent, Set, Setting, Unknown
 from kube_gaplint.model.training import TrainingProcess
@@ -168,13 +169,19 @@ def lasting(workload: Workload) -> str:
     return "a claim, a network file system or an object store"
 
 
+def kept_besides(process: TrainingProcess) -> bool:
+    """A second place that checkpoints go to keeps them, or may."""
+    second = process.settings.second_path
+    return isinstance(second, Set) and kept(process, second).state != "lost"
+
+
 def keeps_nothing(process: TrainingProcess) -> str:
     """Why nothing that the program saves outlives its pod, in words; empty where something does or may."""
     settings = process.settings
     if isinstance(settings.saving, Set) and not settings.saving.value:
         return "nothing is saved before the end" if settings.saves_once else "nothing is saved"
     path = settings.save_path
-    if not isinstance(path, Set) or isinstance(settings.second_path, Set):
+    if not isinstance(path, Set) or kept_besides(process):
         return ""
     place = kept(process, path)
     if place.state != "lost" or copied_elsewhere(process, path.value, place.volume):
@@ -183,8 +190,15 @@ def keeps_nothing(process: TrainingProcess) -> str:
 
 
 def copied_elsewhere(process: TrainingProcess, path: str, volume: Volume | None) -> bool:
-    """Whether something takes the files at a path away: a command of the script, another container, the controller, or,
-    by what is seen of its text, the program itself."""
+    """Whether something takes the files at a path away: others do, or, by what is seen of its text, the program
+    itself."""
+    if copied_by_others(process, path, volume) or process.text.mentions(*UPLOADING_CALLS) is True:
+        return True
+    return any(UPLOADING_COMMANDS.search(text) is not None for text in process.text.texts)
+
+
+def copied_by_others(process: TrainingProcess, path: str, volume: Volume | None) -> bool:
+    """Whether a command of the script, another container or the controller takes the files at a path away."""
     if process.workload.controller_saves:
         return True
     for role in process.workload.roles:
@@ -193,7 +207,7 @@ def copied_elsewhere(process: TrainingProcess, path: str, volume: Volume | None)
                 continue
             if any(mount.volume == volume.name for mount in container.mounts) and role.pod is process.role.pod:
                 return True
-    return _handled(process, path, COPYING_PROGRAMS) or process.text.mentions(*UPLOADING_CALLS) is True
+    return _handled(process, path, COPYING_PROGRAMS)
 
 
 def thinned_out(process: TrainingProcess, path: str) -> bool:

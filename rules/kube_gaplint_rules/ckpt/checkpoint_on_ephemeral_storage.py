@@ -6,7 +6,7 @@ from kube_gaplint.findings import Fix, Gap, Related, Severity
 from kube_gaplint.model.pace import Pace
 from kube_gaplint.model.scale import size
 from kube_gaplint.model.setting import Absent, Set, Unknown
-from kube_gaplint.model.storage import copied_elsewhere, kept, lasting
+from kube_gaplint.model.storage import copied_elsewhere, kept, kept_besides, lasting
 from kube_gaplint.model.training import TrainingProcess
 from kube_gaplint.rule import Context, rule
 
@@ -25,9 +25,10 @@ def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
     A save path on an emptyDir, an ephemeral volume, `/tmp` or the container's own disk. The deepest mount decides: an
     emptyDir inside a claim wins. In batch scripts only folders that each node has for itself (`/tmp`, `/dev/shm`). A
     path that is not known, smoke tests of up to 200 steps, and folders that a sidecar or a later command copies away
-    are left alone, and so are programs that are seen to upload files, jobs of a kind of somebody's own whose controller
-    is told of checkpoints (`checkpointConfig`), and a framework's default folder where nobody asks for checkpoints. A
-    warning for elastic jobs, whose programs may take their state from the pods that are left.
+    are left alone, and so are programs that are seen to upload files or to save to a second folder that lasts, jobs of
+    a kind of somebody's own whose controller is told of checkpoints (`checkpointConfig`), and a framework's default
+    folder where nobody asks for checkpoints. A warning for elastic jobs, whose programs may take their state from the
+    pods that are left.
 
     ## Why it hurts
     A restarted pod starts with an empty disk, so the retry that was meant to save the run begins at step 0. When
@@ -90,7 +91,7 @@ def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
         return  # nobody asks for it, and nobody names a place
     if isinstance(settings.saving, Set) and not settings.saving.value and not settings.saves_once:
         return
-    if isinstance(settings.second_path, Set) or Pace.of(process, context.profile).smoke:
+    if kept_besides(process) or Pace.of(process, context.profile).smoke:
         return
     place = kept(process, path)
     if place.state != "lost":

@@ -8,7 +8,7 @@ from kube_gaplint.model.pace import Pace, trains_on_a_toy
 from kube_gaplint.model.program_lines import READS_BACK, saves_in_a_loop
 from kube_gaplint.model.scale import size
 from kube_gaplint.model.setting import Absent, Origin, Set, Setting, Unknown
-from kube_gaplint.model.storage import copied_elsewhere, kept
+from kube_gaplint.model.storage import copied_by_others, kept, kept_besides
 from kube_gaplint.model.training import TrainingProcess
 from kube_gaplint.model.workload import Workload
 from kube_gaplint.rule import Context, rule
@@ -38,10 +38,10 @@ def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
     its Hydra configuration, or only from a run folder of Hydra that bears the time of the start, or that reads nothing
     but the pre-trained weights that it starts from. Scripts that write their weights once, after the training, have
     nothing to resume from. Frameworks that resume by themselves (torchtitan, and Lightning in a job with `--signal`)
-    are left alone, and so are programs whose checkpoints vanish with their container (CKPT001). Of a batch script an
-    array, a chain, a new submission or `--requeue` is a restart; the requeueing after a lost node, on by default in
-    Slurm, is one for jobs of eight hours or more and for those that name no time limit, unless they train on a toy data
-    set. Smoke tests of up to 200 steps are left alone.
+    are left alone, and so are programs whose checkpoints vanish with their container or pod (CKPT001). Of a batch
+    script an array, a chain, a new submission or `--requeue` is a restart; the requeueing after a lost node, on by
+    default in Slurm, is one for jobs of eight hours or more and for those that name no time limit, unless they train on
+    a toy data set. Smoke tests of up to 200 steps are left alone.
 
     ## Why it hurts
     The job comes back, looks healthy, and trains from step 0, often writing over what it had: a preempted job of
@@ -142,15 +142,23 @@ def _resume(process: TrainingProcess) -> Setting[bool]:
 
 
 def _gone_with_its_pod(process: TrainingProcess) -> bool:
-    """A restart finds nothing to resume from: the path lies on the container's own disk, which CKPT001 reports, and
-    only a new container is ever started."""
+    """A restart finds nothing to resume from: the path lies on the container's own disk, or on a volume that is the
+    pod's own, which CKPT001 reports, and only a new container, or pod, is ever started."""
     path = process.settings.save_path
-    if not isinstance(path, Set) or not path.origin.written or isinstance(process.settings.second_path, Set):
+    if not isinstance(path, Set) or not path.origin.written or kept_besides(process):
         return False
     if _of_a_launcher(process) is not None or _rescaled(process.workload) is not None:
         return False
     place = kept(process, path)
-    return place.state == "lost" and isinstance(place.mount, Absent) and not copied_elsewhere(process, path.value, None)
+    if place.state != "lost" or copied_by_others(process, path.value, place.volume):
+        return False
+    return isinstance(place.mount, Absent) or _never_restarted_in_place(process)
+
+
+def _never_restarted_in_place(process: TrainingProcess) -> bool:
+    """Each start is a new pod, with new volumes of its own."""
+    policy = process.role.pod.restart_policy
+    return isinstance(policy, Set) and policy.value == "Never"
 
 
 def _saves_at_the_signal(process: TrainingProcess) -> bool:
