@@ -146,6 +146,8 @@ class Timeout(Struct, frozen=True):
     """How a user sets it, as written on the command line, in the configuration or in Python."""
     forks: tuple[TimeoutFork, ...] = ()
     """Forks that set it by another option."""
+    calls: tuple[Amount, ...] = ()
+    """Keywords of calls that a program may make, before all else. Where it is not seen, it is taken to make none."""
     made_by: tuple[str, ...] = ()
     """Calls of a visible script that make the process group before the framework would, with a timeout of their own."""
 
@@ -1214,6 +1216,7 @@ FRAMEWORKS: tuple[FrameworkFacts, ...] = (
             1800.0,
             "DeepSpeed's 30 minutes",
             "the variable DEEPSPEED_TIMEOUT, in minutes",
+            calls=(Amount(("init_distributed(timeout)", "init_process_group(timeout)"), "timedelta"),),
         ),
         flags="deepspeed",
     ),
