@@ -573,7 +573,7 @@ def test_ray_train(failures: str, expected: str) -> None:
 
 
 def test_signal_handlers_save() -> None:
-    script = "import signal, torch\nimport torch.distributed\nsignal.signal(signal.SIGTERM, stop)\n"
+    script = "import signal, torch\nimport torch.distributed\nsignal.signal(signal.SIGTERM, save_and_leave)\n"
     assert value(read("torchrun go.py", script=script).settings.signal_save) is True
 
 

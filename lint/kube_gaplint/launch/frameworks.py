@@ -76,6 +76,9 @@ _SAVES = lazy_re.compile(
     r"|\b(?:torch\.save|save_pretrained|save_state|save_checkpoint|save_model|async_save)\("
 )
 _FOR_SAVING = lazy_re.compile(r"save|checkpoint|ckpt|export|dump", re.IGNORECASE)
+_GROUP_WITH_TIMEOUT = lazy_re.compile(
+    r"\b(?:init_distributed|init_process_group)\((?:[^()]|\([^()]{0,200}\)){0,400}?\btimeout\s{0,9}="
+)
 _GOES_ON_BY = (("train", "resume_from_checkpoint"), ("fit", "ckpt_path"))
 """Calls of trainers of many kinds, and the keyword by which they are told what to go on from."""
 _GOES_ON_KEYS = frozenset(f"{call}({keyword})" for call, keyword in _GOES_ON_BY)
@@ -539,7 +542,7 @@ class _Reader:
         if loose and not isinstance(interval, Set):
             named = self._named(CONVENTIONS.interval, total)
             looped = None if isinstance(named, Set) else self._by_loops("save_every") or self._epochs_between_saves()
-            interval = looped or named or interval
+            interval = looped or named or self._untold(interval)
         saving = self._saving(path, interval, effect, effect_setting)
         if isinstance(saving, Set) and not saving.value:
             interval = Absent(saving.origin)
@@ -707,6 +710,13 @@ class _Reader:
         note = f"{facts.title}'s default: {fallback.note}"
         return Set(Quantity(fallback.value, fallback.unit), Origin(look.home.place, "default", note))  # type: ignore[arg-type]
 
+    def _untold(self, interval: Setting[Quantity]) -> Setting[Quantity]:
+        """The interval of a script of somebody's own that saves, and neither options nor loops say how often."""
+        script = self.look.script
+        if not isinstance(interval, Absent) or script is None or not script.save_paths or script.saves_only_at_stop:
+            return interval
+        return Unknown("its text does not tell how often it saves", script.save_paths[0].origin or script.origin)
+
     def _amount(self, amounts: tuple[Amount, ...]) -> Setting[Quantity]:
         """The first of several amounts that is in use."""
         look = self.look
@@ -791,7 +801,7 @@ class _Reader:
             if switched is not None:
                 return switched
             script = look.script
-            if script is not None and script.saves_once and not isinstance(interval, Set):
+            if script is not None and script.saves_once and not isinstance(interval, Set) and not self._at_stop():
                 place = script.save_paths[0].origin or script.origin
                 return Set(False, Origin(place.place, "derived", SAVES_ONCE))
             # A hand-written script that is given a place or an interval for saves, saves.
@@ -938,15 +948,21 @@ class _Reader:
 
     def _signal_save(self) -> Setting[bool]:
         script = self.look.script
-        handles = script.handles_stop if script is not None else None
-        if isinstance(handles, Set) and handles.value:
-            return handles
+        own = script.saves_at_stop if script is not None else None
+        if own is not None and self._at_stop():
+            return own
         if self.facts is not None and self.facts.signal_save is not None:
-            return self._switch(self.facts.signal_save)
-        if handles is not None:
-            return handles
+            switch = self._switch(self.facts.signal_save)
+            return own if isinstance(own, Unknown) and not (isinstance(switch, Set) and switch.value) else switch
+        if own is not None:
+            return own
         missing = self.look.missing(())
         return missing if isinstance(missing, Unknown) else Unknown("not known of this program", self.look.home)
+
+    def _at_stop(self) -> bool:
+        """The visible script surely saves when it is told to stop."""
+        own = self.look.script.saves_at_stop if self.look.script is not None else None
+        return isinstance(own, Set) and own.value
 
     # -- how much, how long
 
@@ -1019,7 +1035,9 @@ class _Reader:
 
     def _timeout(self) -> Setting[float]:
         facts, look = self.facts, self.look
-        given = self._given_timeout(facts.timeout.amounts if facts is not None else CONVENTIONS.timeout)
+        given = self._given_timeout(
+            (*facts.timeout.calls, *facts.timeout.amounts) if facts is not None else CONVENTIONS.timeout
+        )
         if given is not None:
             return given
         if facts is None:
@@ -1028,6 +1046,8 @@ class _Reader:
         if old is not None:
             return Unknown(f"--{old[0]} is of an older {facts.title}, whose default is another", old[1].origin)
         timeout = facts.timeout
+        if timeout.calls and any(map(_GROUP_WITH_TIMEOUT.search, islice(self.text.texts, 1, None))):
+            return Unknown("a module of the program gives its process group a timeout", look.home)
         calls = look.script.calls if look.script is not None else {}
         for call in timeout.made_by:
             if call in calls:

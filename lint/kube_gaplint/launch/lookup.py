@@ -53,8 +53,10 @@ class ScriptFacts(Struct, frozen=True):
     """Whether it gives callbacks to a trainer: they may save where the trainer's own options say no."""
     loads: bool = False
     """Whether it loads a checkpoint."""
-    handles_stop: Setting[bool] | None = None
-    """Whether it handles SIGTERM or SIGUSR1."""
+    saves_at_stop: Setting[bool] | None = None
+    """Whether its handler of SIGTERM or SIGUSR1 leads to a save."""
+    saves_only_at_stop: bool = False
+    """Whether all that it saves waits for such a signal."""
     stop_signals: frozenset[str] = frozenset()
     """Those that it handles."""
     open_because: str = ""

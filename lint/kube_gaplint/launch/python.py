@@ -18,6 +18,7 @@ from kube_gaplint import lazy_re
 from kube_gaplint.facts.python_calls import CALL_NAMES, CALLS, LOADING_CALLS, CallRow
 from kube_gaplint.launch.python_loops import is_step, loop_facts
 from kube_gaplint.launch.python_order import Order
+from kube_gaplint.launch.python_signals import StopFacts, stop_facts
 from kube_gaplint.launch.python_values import Duration, Folder, Value, parses_arguments, text_of
 from kube_gaplint.model.environment import Environment
 from kube_gaplint.model.program_text import ProgramText
@@ -102,9 +103,10 @@ class VariableChange(Struct, frozen=True):
 
 
 class SignalHandler(Struct, frozen=True):
-    """`signal.signal(signal.SIGTERM, …)`; `ignored` for SIG_IGN."""
+    """`signal.signal(signal.SIGTERM, …)`; `ignored` for SIG_IGN, and for SIG_DFL, which is no handler either."""
 
     signal: str
+    """`SIGTERM`; empty where a loop or a variable says which."""
     ignored: bool
     place: Place
 
@@ -132,6 +134,8 @@ class PythonFacts(Struct, eq=False):
     signals: list[SignalHandler] = field(default_factory=list)
     options: list[ProgramOption] = field(default_factory=list)
     files: list[FileUse] = field(default_factory=list)
+    at_stop: StopFacts = StopFacts()
+    """What follows from its handlers of the signals that tell it to stop."""
     saves_once: bool = False
     """It saves, and only when its training is over: what it writes are results, and no checkpoints."""
     restores_if: frozenset[str] = frozenset()
@@ -246,6 +250,9 @@ _DEEPEST = 300
 people write have some 40."""
 _MOST_STEPS = 200
 """Calls of which it is asked."""
+_MOST_HANDLERS = 20
+STOP_SIGNALS = frozenset({"SIGTERM", "SIGUSR1", "SIGUSR2", ""})
+"""Signals that tell a program to stop, or one that is not named where its handler is set."""
 
 
 class Parsed:
@@ -302,6 +309,8 @@ class _Reader:
         self.found_changes: list[tuple[Node, Node, Context]] = []
         self.found_saves: list[Node] = []
         self.found_steps: list[Node] = []
+        self.found_handlers: list[Node] = []
+        """Of signals that tell it to stop."""
 
     def read(self) -> None:
         program = parsed(self.folder.offsets.data)
@@ -321,6 +330,10 @@ class _Reader:
             restores = [order.tested_before(call) for call, _ in self.found_calls if _restores(call)]
             if restores:
                 self.facts.restores_if = frozenset.intersection(*restores)
+        if 0 < len(self.found_handlers) <= _MOST_HANDLERS and not program.too_deep:
+            functions = [node for node, kind, _, _ in program.telling if kind == "function_definition"]
+            calls = (call for call, _ in self.found_calls)
+            self.facts.at_stop = stop_facts(self.found_handlers, calls, functions, program.order)
         self.facts.reads = self.folder.reads
         self.facts.changes.sort(key=lambda change: change.place.span)
 
@@ -543,9 +556,12 @@ class _Reader:
         if len(arguments) < 2:
             return
         name = text_of(arguments[0]).rsplit(".", 1)[-1].strip("\"'")
-        if name.startswith("SIG") and name.isupper():
-            ignored = text_of(arguments[1]).endswith("SIG_IGN")
-            self.facts.signals.append(SignalHandler(name, ignored, self.folder.place(call)))
+        if not (name.startswith("SIG") and name.isupper()):
+            name = ""
+        ignored = text_of(arguments[1]).endswith(("SIG_IGN", "SIG_DFL"))
+        self.facts.signals.append(SignalHandler(name, ignored, self.folder.place(call)))
+        if name in STOP_SIGNALS and not ignored:
+            self.found_handlers.append(arguments[1])
 
     # variables
 

@@ -51,7 +51,7 @@ class Order(Struct):
         elif holder is None or not _is(target, holder, "function_definition", "name"):
             self.handed_on.add(key)
 
-    def _callers(self, function: Node) -> list[Node] | None:
+    def callers(self, function: Node) -> list[Node] | None:
         """The calls of a function; None where it may be called from elsewhere."""
         parent = function.parent
         while parent is not None and parent.type in {"block", "decorated_definition"}:
@@ -62,12 +62,12 @@ class Order(Struct):
 
     def only_caller(self, function: Node) -> Node | None:
         """The one call of a function; None where there are several, none, or where it is handed on."""
-        callers = self._callers(function)
+        callers = self.callers(function)
         return callers[0] if callers is not None and len(callers) == 1 else None
 
     def is_entry(self, function: Node) -> bool:
         """Whether it is the program's `main`, which something outside calls once."""
-        return self._callers(function) == [] and text_of(function.child_by_field_name("name")) in _ENTRIES
+        return self.callers(function) == [] and text_of(function.child_by_field_name("name")) in _ENTRIES
 
     def tested_before(self, call: Node, depth: int = 0) -> frozenset[str]:
         """What is surely true where a call runs, by the last part of its name: `resume` under `if args.resume`."""
@@ -77,7 +77,7 @@ class Order(Struct):
             if _is(node, node.parent, "if_statement", "consequence"):
                 names |= _asked(node.parent.child_by_field_name("condition"))
             node = node.parent
-        callers = self._callers(node) if node.type in FUNCTIONS and depth < _DEEPEST else None
+        callers = self.callers(node) if node.type in FUNCTIONS and depth < _DEEPEST else None
         if not callers or len(callers) > _MOST_RESTORES:
             return names
         return names | frozenset.intersection(*(self.tested_before(caller, depth + 1) for caller in callers))
@@ -96,7 +96,7 @@ class Order(Struct):
         behind = _has_loop_before(scope, call)
         if scope.type not in FUNCTIONS:
             return behind
-        callers = self._callers(scope)
+        callers = self.callers(scope)
         if callers is None:
             return False
         if not callers:
@@ -112,7 +112,7 @@ class Order(Struct):
             return True
         if scope.type not in FUNCTIONS:
             return False
-        callers = self._callers(scope)
+        callers = self.callers(scope)
         return callers is None or any(self._repeats(caller, depth + 1) for caller in callers)
 
 

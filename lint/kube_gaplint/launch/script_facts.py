@@ -8,14 +8,13 @@ from collections.abc import Iterable
 from kube_gaplint import lazy_re
 from kube_gaplint.facts.frameworks import KNOWN_PACKAGES
 from kube_gaplint.launch.lookup import ScriptFacts
-from kube_gaplint.launch.python import PythonFacts
+from kube_gaplint.launch.python import STOP_SIGNALS, PythonFacts, SignalHandler
 from kube_gaplint.launch.python_values import Duration, Value
 from kube_gaplint.model.environment import Environment
 from kube_gaplint.model.setting import Absent, Origin, Set, Setting, Unknown
 from kube_gaplint.model.training import Options
 
 _CALLBACKS = lazy_re.compile(r"\bcallbacks\s*=|\.add_callback\(|\bshould_save\b")
-STOP_SIGNALS = frozenset({"SIGTERM", "SIGUSR1", "SIGUSR2"})
 
 
 def script_facts(python: PythonFacts) -> ScriptFacts:
@@ -40,11 +39,6 @@ def script_facts(python: PythonFacts) -> ScriptFacts:
     stops = [found for found in python.signals if found.signal in STOP_SIGNALS and not found.ignored]
     stranger = _stranger(imports)
     open_because = python.problem or (f"it imports {stranger}, which is not visible" if stranger else "")
-    handles: Setting[bool] | None = None
-    if stops:
-        handles = Set(True, Origin(stops[0].place))
-    elif not open_because:
-        handles = Set(False, origin)
     return ScriptFacts(
         origin=origin,
         imports=imports,
@@ -71,10 +65,22 @@ def script_facts(python: PythonFacts) -> ScriptFacts:
         save_epochs=python.save_epochs,
         hands_callbacks=_CALLBACKS.search(python.text.text) is not None,
         loads=bool(python.loads),
-        handles_stop=handles,
-        stop_signals=frozenset(found.signal for found in stops),
+        saves_at_stop=_saves_at_stop(python, stops, open_because),
+        saves_only_at_stop=python.at_stop.saves_only_then,
+        stop_signals=frozenset(found.signal for found in stops if found.signal),
         open_because=open_because,
     )
+
+
+def _saves_at_stop(python: PythonFacts, stops: list[SignalHandler], open_because: str) -> Setting[bool] | None:
+    """Whether the script saves when it is told to stop; None where modules that are not seen may do that."""
+    if stops and python.at_stop.saves:
+        return Set(True, Origin(stops[0].place))
+    if stops and python.at_stop.saves is None:
+        return Unknown("what its handler of the signal leads to is not seen", Origin(stops[0].place))
+    if open_because:
+        return None
+    return Set(False, Origin(stops[0].place if stops else python.text.place(0, min(1, len(python.text.text)))))
 
 
 def changed_environment(environment: Environment, python: PythonFacts) -> Environment:

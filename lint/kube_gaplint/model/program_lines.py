@@ -16,7 +16,8 @@ from kube_gaplint import lazy_re
 _LOOP = lazy_re.compile(r"(?:async\s+)?(?:for|while)\b")
 _TEST = lazy_re.compile(r"(?:if|elif)\b(?P<condition>[^:#]{1,300}):")
 _SCOPE = lazy_re.compile(r"(?:async\s+)?(?:def|class)\s+(?P<name>\w+)")
-_CALL = lazy_re.compile(r"(?P<callee>[\w.\[\]\"']*?(?P<last>\w*(?:save|checkpoint|ckpt)\w*))\(", re.IGNORECASE)
+CHECKPOINT_WORD = lazy_re.compile(r"(?i:save|checkpoint|ckpt)")
+_CALL = lazy_re.compile(r"(?P<callee>[\w.\[\]\"']*?\w*(?:save|checkpoint|ckpt)\w*)\(", re.IGNORECASE)
 _NO_SAVE = lazy_re.compile(
     r"(?i:load|from_|resume|restore|find|get_|latest|last_|is_|has_|should|activation|gradient|wrapper|enable|list_|"
     r"parse|path|dir|name|callback|config|delete|remove|clean|prune|print|log_|savefig|savez|savetxt)"
@@ -100,7 +101,7 @@ def _saves(text: str, name: str) -> tuple[bool, bool]:
     under = False
     for line in _lines(text):
         for call in _CALL.finditer(line.text):
-            if not line.looped or not _writes(call["callee"], call["last"]):
+            if not line.looped or not writes_checkpoint(call["callee"]):
                 continue
             if not any(asked.search(one) and not denied.search(one) for one in line.conditions):
                 return under, True
@@ -142,9 +143,12 @@ def _asking(name: str) -> re.Pattern[str]:
     return re.compile(rf"(?<!\w){re.escape(name)}(?!\w)")
 
 
-def _writes(callee: str, last: str) -> bool:
-    owner = callee[: -len(last)].rstrip(".").rpartition(".")[2]
-    return _NO_SAVE.search(last) is None and _OTHER_FILES.search(owner) is None
+def writes_checkpoint(callee: str) -> bool:
+    """Whether what is called (`self.save_checkpoint`, `torch.save`) writes a checkpoint, by its name."""
+    owner, _, last = callee.rpartition(".")
+    if CHECKPOINT_WORD.search(last) is None or _NO_SAVE.search(last) is not None:
+        return False
+    return _OTHER_FILES.search(owner.rpartition(".")[2]) is None
 
 
 def _lines(text: str) -> Iterator[_Line]:

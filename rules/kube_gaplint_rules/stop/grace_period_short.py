@@ -3,6 +3,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
+from kube_gaplint.facts.time_limits import LIBRARIES
 from kube_gaplint.findings import Change, Fix, Gap, Related, ReplaceValue, SetKey, Severity
 from kube_gaplint.model.eviction import in_slurm
 from kube_gaplint.model.pace import Pace
@@ -99,7 +100,7 @@ def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
     if grace.value >= needed or process.role.pod.overrides_unknown or grace_ceiling(process) <= grace.value:
         return
     saves = saves_when_stopped(process)
-    if saves is None and not _saves_seldom(process, context):
+    if saves is None and (_is_unseen(process) or not _saves_seldom(process, context)):
         return
     default = "" if grace.origin.written else " (the default)"
     if saves is not None:
@@ -121,6 +122,12 @@ def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
         related=() if saves is None else (Related(saves, "it saves when it is told to stop"),),
         fix=_fix(process.role.pod, grace, needed, saves=saves is not None),
     )
+
+
+def _is_unseen(process: TrainingProcess) -> bool:
+    """Nothing of what it does at SIGTERM is seen: a program of somebody's own, whose text is not there."""
+    own = process.framework is None or process.framework.name in LIBRARIES
+    return own and next(process.text.texts, None) is None
 
 
 def _saves_seldom(process: TrainingProcess, context: Context) -> bool:
