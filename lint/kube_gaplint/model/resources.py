@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -144,17 +145,29 @@ def takes_whole_node(pod: Pod, profile: Profile, around: Surroundings | None = N
     most_of_all = None if around is None else around.most_gpus_per_node
     if isinstance(most_of_all, Set) and not profile.gpus_per_node and count.value >= most_of_all.value:
         return True
-    names = [value.value for value in pod.node_selector.values() if isinstance(value, Set)]
-    for term in affinity(pod).nodes:
-        if term.required and term.operator == "In" and isinstance(term.values, Set):
-            names.extend(term.values.value[:1] if len(term.values.value) == 1 else ())
-    for name in names:
+    for name in _chosen_values(pod):
         most = devices_of(name)
         if most is not None and count.value >= most:
             return True
         if WHOLE_BY_PRODUCT.fullmatch(name.strip().lower()) and count.value >= 4:
             return True
     return False
+
+
+def knows_the_nodes(pod: Pod, profile: Profile, around: Surroundings) -> bool:
+    """Whether it is known how many GPUs the pod's nodes have: by the profile, the commands beside it or the machine
+    type that it asks for."""
+    if profile.gpus_per_node or isinstance(around.most_gpus_per_node, Set):
+        return True
+    return any(devices_of(name) is not None for name in _chosen_values(pod))
+
+
+def _chosen_values(pod: Pod) -> Iterator[str]:
+    """The values of the node labels that the pod asks for."""
+    yield from (value.value for value in pod.node_selector.values() if isinstance(value, Set))
+    for term in affinity(pod).nodes:
+        if term.required and term.operator == "In" and isinstance(term.values, Set) and len(term.values.value) == 1:
+            yield term.values.value[0]
 
 
 def cpus_of_a_node(workload: Workload) -> Set[int] | None:

@@ -11,7 +11,7 @@ from kube_gaplint.model.budget import several_pods
 from kube_gaplint.model.needs import is_on_host_network
 from kube_gaplint.model.placement import kept_apart
 from kube_gaplint.model.pod import on_host_network, ports
-from kube_gaplint.model.resources import takes_whole_node
+from kube_gaplint.model.resources import knows_the_nodes, takes_whole_node
 from kube_gaplint.model.setting import Origin, Set
 from kube_gaplint.model.variables import in_force
 from kube_gaplint.model.workload import Role, Workload
@@ -53,7 +53,7 @@ def check(workload: Workload, context: Context) -> Iterator[Gap]:
     anti-affinity or a spread over nodes. The port of rank 0 is left alone in jobs whose operator declares a port of its
     own in every pod, as the training operator does: no two such pods come to one node. So is a declared port that one
     pod of the job alone takes. A node counts as eight GPUs where neither the machine type nor the profile's
-    `gpus_per_node` says otherwise.
+    `gpus_per_node` says otherwise; a port of rank 0, over which only a second job can fall, is info then.
 
     ## Why it hurts
     Pods on the host's network share its ports with everything else there. The second one fails to bind ("Address
@@ -127,9 +127,14 @@ def check(workload: Workload, context: Context) -> Iterator[Gap]:
             f"{who} of {gpus} takes {port.name} of its node, which others share: nothing keeps them apart",
             _CLASHES[port.taken_by],
             detail="port",
+            severity=Severity.INFO if port.taken_by == "rank 0" and not _knows(workload, role, context) else None,
             related=(Related(port.origin, port.name),),
             fix=Fix("give up hostNetwork, take whole nodes, or add anti-affinity over kubernetes.io/hostname"),
         )
+
+
+def _knows(workload: Workload, role: Role, context: Context) -> bool:
+    return knows_the_nodes(role.pod, context.profile, workload.surroundings)
 
 
 def _taken_twice(workload: Workload, role: Role, number: int) -> bool:
