@@ -179,7 +179,7 @@ def _set_in(text: str, name: str) -> frozenset[str] | None:
     if len(suspects) > _MOST_SETTERS:
         return None
     try:
-        tree = _Tree(text, 0)
+        tree = _tree(text, True)
     except _TooMuch:
         return None
     others = {other for at, other in suspects if name not in _guards(tree, at)}
@@ -214,14 +214,14 @@ class _Tree:
     """One text, parsed: its calls, what it imports, and the names that are handed on without being called. Raises
     _TooMuch."""
 
-    def __init__(self, text: str, index: int) -> None:
+    def __init__(self, text: str, is_script: bool) -> None:
         from kube_gaplint.launch.python import parsed
 
         program = parsed(text.encode("utf-8", "surrogatepass"))
         if program.too_deep:
             raise _TooMuch
         self.text = text
-        self.is_script = index == 0
+        self.is_script = is_script
         self.root = program.root
         self.calls: dict[str, list[Node]] = {}
         self.handed_on: set[str] = set()
@@ -287,6 +287,11 @@ class _Tree:
         return None if anywhere else found
 
 
+@lru_cache(maxsize=32)  # the programs of a repository import the same modules
+def _tree(text: str, is_script: bool) -> _Tree:
+    return _Tree(text, is_script)
+
+
 class _Program(Struct, dict=True):
     """The texts of a program, parsed as far as they are asked for. Following it raises _TooMuch where it is too large.
 
@@ -304,7 +309,7 @@ class _Program(Struct, dict=True):
             self.size += len(self.texts[index])
             if self.size > MOST_TEXT:
                 raise _TooMuch
-            found = self.trees[index] = _Tree(self.texts[index], index)
+            found = self.trees[index] = _tree(self.texts[index], index == 0)
         return found
 
     def with_word(self, name: str) -> Iterator[_Tree]:
