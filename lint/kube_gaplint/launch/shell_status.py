@@ -38,13 +38,23 @@ from kube_gaplint.model.setting import Set, Setting
 from kube_gaplint.text.limits import SCRIPT
 
 _STATUS: Final = lazy_re.compile(r"\$\{?\?|\$\{?#?(?:PIPESTATUS|pipestatus)\b")
+_LAST_STATUS: Final = lazy_re.compile(r"\$\?|\$\{\?\}")
 _ENDS: Final = lazy_re.compile(r"\b(?:exit|return|exec|break|continue)\b")
 _WAITS: Final = lazy_re.compile(r"\bwait\b|\bfg\b|\bkill\s+-0\b|\bjobs\b")
 _FAILED: Final = lazy_re.compile(
-    r"(?:test|\[\[?) +[\"']?\$\{?(?P<name>\w+)\}?[\"']? +(?:-ne|-gt|!=) +[\"']?0[\"']?(?: +\]\]?)?"
-    r"|\(\( *\$?\{?(?P<counted>\w+)\}? *(?:(?:!=|>) *0 *)?\)\)"
+    r"(?:test|\[\[?) +[\"']?\$\{?(?P<name>\w+|\?)\}?[\"']? +(?:-ne|-gt|!=) +[\"']?0[\"']?(?: +\]\]?)?"
+    r"|\(\( *\$?\{?(?P<counted>\w+|\?)\}? *(?:(?:!=|>) *0 *)?\)\)"
 )
 """A test that holds where a kept status is not 0."""
+_WELL: Final = lazy_re.compile(
+    r"(?:test|\[\[?) +[\"']?\$\{?(?P<name>\w+|\?)\}?[\"']? +(?:-eq|={1,2}) +[\"']?0[\"']?(?: +\]\]?)?"
+    r"|\(\( *\$?\{?(?P<counted>\w+|\?)\}? *== *0 *\)\)"
+)
+"""A test that holds where a kept status is 0."""
+_TESTS: Final = frozenset({"[", "[[", "test", "((", "let", "grep", "false"})
+_BOUNDED: Final = lazy_re.compile(r"-(?:lt|le|gt|ge)\b|[<>]")
+_NAME: Final = lazy_re.compile(r"\b[A-Za-z_]\w*")
+_ENDLESS: Final = lazy_re.compile(r"for\s*\(\([^;]*;\s*;")
 _DECLARING: Final = frozenset({"export", "local", "declare", "typeset", "readonly"})
 _SHOWS: Final = frozenset({"echo", "printf", "logger", ":"})
 _DEEPEST: Final = 8
@@ -209,7 +219,7 @@ class _Analysis(Struct, frozen=True):
         if isinstance(statement, Case):
             body = next((block for _, block, _ in statement.items if _holds(block, self.target)), None)
             return _UNKNOWN if body is None else self.block(body)
-        if isinstance(statement, Loop) and statement.kind in ("for", "count") and _holds(statement.body, self.target):
+        if isinstance(statement, Loop) and statement.kind != "select" and _holds(statement.body, self.target):
             return self.loop(statement)
         return _UNKNOWN
 
@@ -219,11 +229,42 @@ class _Analysis(Struct, frozen=True):
         return _ENDING if self.words(statement)[:1] == ["exec"] else self.itself
 
     def loop(self, loop: Loop) -> _Fate:
-        """A loop that runs several things, one after the other or at once; one that tries again looks at the status."""
-        if re.search(r"\bbreak\b", self.text[loop.body.start : loop.body.end]):
-            return _UNKNOWN
+        """A loop that runs several things, one after the other or at once, or that tries again a limited time: that one
+        ends with the status of its last round."""
         fate = self.block(loop.body)
+        if loop.kind in ("while", "until") or re.search(r"\bbreak\b", self.text[loop.body.start : loop.body.end]):
+            if fate.kind != "lost" or not self.gives_up(loop, fate):
+                return _UNKNOWN
         return fate if fate.kind in ("ends", "lost", "lost-end", "running") else _UNKNOWN
+
+    def gives_up(self, loop: Loop, fate: _Fate) -> bool:
+        """A loop surely ends after some failures, and only by its count: nothing else in it ends it or the shell."""
+        others = [one for one, _ in loop.body.items if not _holds(one, self.target)]
+        if any(self.may_end(one) for one in others):
+            return False
+        if loop.condition is None:
+            return _ENDLESS.match(self.text, loop.start) is None
+        condition = self.text[loop.condition.start : loop.condition.end]
+        if not all(isinstance(one, Simple) for one, _ in loop.condition.items) or not _BOUNDED.search(condition):
+            return False
+        names = set(_NAME.findall(condition))
+        if names & fate.kept or any(self.assigns(one, names) for one, _ in loop.body.items if one not in others):
+            return False
+        return any(isinstance(one, Simple) and self.assigns(one, names) for one in others)
+
+    def may_end(self, statement: Statement) -> bool:
+        """It may end the loop or the shell, by itself or by a function."""
+        if self.shows(statement):
+            return False
+        function = self.functions.get(next(iter(self.words(statement)), ""))
+        return _ENDS.search(self.text, statement.start, statement.end) is not None or (
+            function is not None and "exit" in self.text[function.start : function.end]
+        )
+
+    def assigns(self, statement: Statement, names: set[str]) -> bool:
+        """It counts, or changes one of the variables in another way."""
+        text = self.text[statement.start : statement.end]
+        return any(re.search(rf"\b{name}(?:\+\+|--|[-+]?=)|(?:\+\+|--){name}\b", text) for name in names)
 
     def pipe(self, pipe: Pipe) -> _Fate:
         at = next((index for index, item in enumerate(pipe.items) if _holds(item, self.target)), None)
@@ -295,38 +336,87 @@ class _Analysis(Struct, frozen=True):
                 return _UNKNOWN
         rest = [one for one in block.items[at:] if not isinstance(one[0], Function)]
         if fate.kind not in ("fails", "lost") or not rest:
-            return replace(fate, kept=frozenset()) if fate.kept else fate
+            return replace(fate, kept=frozenset()) if fate.kept and fate.kind not in ("fails", "lost") else fate
         kept = fate.kept
         first = rest[0][0]
         if _STATUS.search(self.text, first.start, first.end) and not self.shows(first):
+            if fate.kind == "lost" and self.gives_0(fate) and "PIPESTATUS" not in self.text[first.start : first.end].upper():
+                return self.asked_too_late(rest, fate)
             name = self.keeps(first)
             if not name:
                 return _ends(fate) if fate.kind == "fails" and self.hands_on(first) else _UNKNOWN
             kept, rest = kept | {name}, rest[1:]
             if not rest:  # it is kept, and nobody asks for it: the assignment's own status is 0
-                return fate if fate.kind == "lost" else _Fate("lost", "later", (first.start, first.end))
+                return fate if fate.kind == "lost" else _Fate("lost", "later", (first.start, first.end), kept=kept)
             if fate.kind == "fails" and (end := self.given_up(rest[0][0], name, fate)) is not None:
                 return end
         if any(self.uses(one, kept) for one, _ in rest):
             return _UNKNOWN
         return self.rest(rest, fate)
 
+    def asked_too_late(self, rest: list[tuple[Statement, bool]], fate: _Fate) -> _Fate:
+        """The status is asked for where it is another command's 0 already: `exit $?` behind a pipe into `tee`."""
+        zero = {"?"}
+        others: list[tuple[Statement, bool]] = []
+        for at, (statement, background) in enumerate(rest):
+            if at == 1:
+                zero.discard("?")
+            words = self.words(statement)
+            if words[:1] == ["exit"] and words[1:] and words[1].strip("${}") in zero:
+                fate = self.rest(others, fate) if others else fate
+                return replace(fate, kind="lost-end", kept=frozenset()) if fate.kind == "lost" else fate
+            name = self.keeps(statement)
+            if at == 0 and name and _LAST_STATUS.fullmatch(words[-1].partition("=")[2].strip("\"'")):
+                zero.add(name)
+            elif (branch := self.taken(statement, zero)) is not None:
+                others += branch
+            elif self.uses(statement, fate.kept | (zero - {"?"})) or (at == 0 and not self.shows(statement)):
+                return _UNKNOWN
+            else:
+                others.append((statement, background))
+        return self.rest(others, fate) if others else replace(fate, kept=frozenset())
+
+    def gives_0(self, fate: _Fate) -> bool:
+        """Not the status of a filter that looks into what the program says (`| grep -v Error`)."""
+        pipes = (one for one in _statements(self.parsed.body) if isinstance(one, Pipe))
+        return fate.way != "pipe" or any(
+            self.succeeds(one.items[-1]) for one in pipes if (one.start, one.end) == fate.span
+        )
+
+    def taken(self, statement: Statement, zero: set[str]) -> list[tuple[Statement, bool]] | None:
+        """What a test of a status runs where that is 0; None where it is another statement, or another test."""
+        if isinstance(statement, Chain) and [operator for operator, _ in statement.items[1:]] == ["||"]:
+            first = statement.items[0][1]
+            tested = _WELL.fullmatch(self.text[first.start : first.end])
+            return [] if tested is not None and (tested["name"] or tested["counted"]) in zero else None
+        if not isinstance(statement, If) or len(statement.clauses) != 1:
+            return None
+        condition, body = statement.clauses[0]
+        test = self.text[condition.start : condition.end].strip(" \t\n;")
+        for pattern, branch in ((_FAILED, statement.otherwise), (_WELL, body)):
+            tested = pattern.fullmatch(test)
+            if tested is not None and (tested["name"] or tested["counted"]) in zero:
+                return branch.items if branch is not None else []
+        return None
+
     def rest(self, rest: list[tuple[Statement, bool]], fate: _Fate) -> _Fate:
         """Statements that do not know of the status."""
         final: Statement | None = None
         for statement, background in rest:
-            final = statement
             words = self.words(statement)
             if words[:1] == ["exit"]:
-                return self.exit(words, statement, fate)
+                shown = final is not None and self.shows(final) and words[1:] in ([], ["$?"], ["${?}"])
+                return self.exit(["exit", "0"] if shown else words, statement, fate)
+            final = None if background else statement
             if words[:1] == ["return"] or (words[:1] == ["exec"] and len(words) > 1 and not self.succeeds(statement)):
                 return _UNKNOWN
             if not isinstance(statement, Simple) and _ENDS.search(self.text, statement.start, statement.end):
                 return _UNKNOWN
-            if background:
-                final = None
+            function = self.functions.get(words[0]) if words else None
+            if function is not None and "exit" in self.text[function.start : function.end]:
+                return _UNKNOWN
         if fate.kind == "lost":
-            return fate
+            return _UNKNOWN if final is not None and self.decides(final) else fate
         if final is None or self.succeeds(final):
             last = rest[-1][0]
             return _Fate("lost", "later", (last.start, last.end))
@@ -416,6 +506,12 @@ class _Analysis(Struct, frozen=True):
         if name in COPIES_WHAT_THERE_IS:
             return any(COPIES_WHAT_THERE_IS[name].fullmatch(word) for word in words[1:])
         return name in SUCCEED_ANYWAY or words == ["wait"]
+
+    def decides(self, statement: Statement) -> bool:
+        """A command or function whose own status says something: the script may end by it on purpose."""
+        name = next(iter(self.words(statement)), "")
+        function = self.functions.get(name)
+        return name in _TESTS or (function is not None and "return" in self.text[function.start : function.end])
 
     def passes_by(self, statement: If) -> bool:
         """An `if` over plain tests that gives 0 where none of them holds, or whichever does."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from kube_gaplint.facts.endless import ALWAYS_TRUE, LONGEST_NAP, serves, serving_image
 from kube_gaplint.model.command import Command
@@ -11,7 +12,8 @@ from kube_gaplint.model.workload import Container
 
 _NO_WORK = frozenset(
     {"echo", "printf", "cd", "export", "set", "trap", "mkdir", "chmod", "chown", "date", "hostname", "true", ":", "env",
-     "whoami", "pwd", "ls", "cat", "sleep", "tail", "wait", "service", "ssh-keygen", "nvidia-smi", "exec", "test", "["}
+     "whoami", "pwd", "ls", "cat", "sleep", "tail", "wait", "service", "ssh-keygen", "nvidia-smi", "exec", "test", "[",
+     "kill"}
 )  # fmt: skip
 """Commands that get something ready or look at it: a container that runs nothing else does no work."""
 _NO_CHECK = frozenset({"echo", "printf", "date", "hostname", "true", ":", "sleep", "wait", "test", "["})
@@ -34,9 +36,12 @@ def endless(container: Container) -> Endless | None:
         return Endless(image.value, image.origin) if served and isinstance(image, Set) else None
     for command in container.commands:
         if _for_ever(command):
-            shown = " ".join(word.shown for word in command.words)[:60]
-            return Endless(shown, Origin(command.words[0].place))
+            return _named(command)
     return None
+
+
+def _named(command: Command) -> Endless:
+    return Endless(" ".join(word.shown for word in command.words)[:60], Origin(command.words[0].place))
 
 
 def only_waits(container: Container) -> Endless | None:
@@ -46,7 +51,12 @@ def only_waits(container: Container) -> Endless | None:
     """
     if not container.commands or any(_does_something(command) for command in container.commands):
         return None
-    return endless(container)
+    if (found := endless(container)) is not None:
+        return found
+    for command in container.commands:  # `sleep infinity & wait`: a shell that waits hears a signal at once
+        if command.background and command.waited and _for_ever(replace(command, background=False)):
+            return _named(command)
+    return None
 
 
 def _does_something(command: Command) -> bool:
