@@ -13,6 +13,7 @@ from kube_gaplint.facts import surroundings as facts
 from kube_gaplint.facts.schedulers import POD_GROUP_KEYS
 from kube_gaplint.kinds.autoscalers import Autoscalers
 from kube_gaplint.kinds.fields import Part
+from kube_gaplint.kinds.selectors import Demand, demands, pairs, select
 from kube_gaplint.model.profile import Profile
 from kube_gaplint.model.setting import Absent, Link, Origin, Set, Setting, Unknown
 from kube_gaplint.model.surroundings import (
@@ -58,6 +59,11 @@ _CONTROLLER_LABELS: dict[str, tuple[tuple[str, str], ...]] = {
 }  # fmt: skip
 
 
+_NO_LABEL = ("", "")
+_MOST_BUDGETS = 256
+"""PodDisruptionBudgets that are kept under one label: nobody has more, and each is looked at for every workload."""
+
+
 class Around(Struct, dict=True):
     """Everything in a bundle that may stand around a workload, looked through once."""
 
@@ -70,6 +76,7 @@ class Around(Struct, dict=True):
     _memlock: Evidence | None = None
     _mesh_kinds: list[KubeObject] = field(default_factory=list)
     _selectors: dict[tuple[str, str], list[KubeObject]] = field(default_factory=dict)
+    _budgets: dict[tuple[str, str], list[tuple[KubeObject, tuple[Demand, ...]]]] = field(default_factory=dict)
     _reclaim: dict[str, Setting[str]] = field(default_factory=dict)
     _by_namespace: dict[str, tuple[LimitDefaults, ...]] = field(default_factory=dict)
 
@@ -111,7 +118,7 @@ class Around(Struct, dict=True):
         if item.is_a("apps", "Deployment", "DaemonSet"):
             self._by_image(item, what)
         elif item.is_a("policy", "PodDisruptionBudget"):
-            self._index(item, Part.of(item.node).at("spec", "selector", "matchLabels"))
+            self._index_budget(item)
         elif item.is_a("", "Service"):
             self._index(item, Part.of(item.node).at("spec", "selector"))
         elif item.is_a("storage.k8s.io", "StorageClass"):
@@ -133,6 +140,16 @@ class Around(Struct, dict=True):
         if first is not None:
             self._selectors.setdefault((first[0], first[1].text() or ""), []).append(item)
 
+    def _index_budget(self, item: KubeObject) -> None:
+        """Keep a PodDisruptionBudget under the labels that pods have one of; under nothing where they need none."""
+        asked = demands(Part.of(item.node).at("spec", "selector"))
+        if asked is None or (item.version == "v1beta1" and not asked):  # there an empty selector selects no pod
+            return
+        for pair in set(pairs(asked)) or {_NO_LABEL}:
+            kept = self._budgets.setdefault(pair, [])
+            if len(kept) < _MOST_BUDGETS:
+                kept.append((item, asked))
+
     # One workload
 
     def of(self, workload: Workload, near: KubeObject | None, pools: Pools) -> Surroundings:
@@ -141,15 +158,14 @@ class Around(Struct, dict=True):
             return Surroundings(self._autoscalers.of(workload), node_health=self._node_health, pools=pools)
         namespace = near.namespace
         labels = {role.name: self._pod_labels(workload, role, near) for role in workload.roles}
-        selected = self._selected(labels, namespace)
         return Surroundings(
             autoscalers=self._autoscalers.of(workload),
             mesh=self._mesh(namespace, near),
             node_health=self._node_health,
             log_shipper=self._log_shipper,
-            budgets=tuple(_budget(item, roles) for item, roles in selected if item.kind == "PodDisruptionBudget"),
+            budgets=tuple(self._budgets_of(labels, near)),
             priorities=tuple(self._priorities(workload, near)),
-            services=tuple(_service(item, roles) for item, roles in selected if item.kind == "Service"),
+            services=tuple(_service(item, roles) for item, roles in self._selected(labels, namespace)),
             pod_groups=tuple(self._pod_groups(workload, near)),
             memlock=self._memlock,
             limits=self._limits_in(namespace),
@@ -161,19 +177,20 @@ class Around(Struct, dict=True):
             most_gpus_per_node=self.bundle.gpus_of_nodes(near.file) if _shares_nodes(workload) else None,
         )
 
-    def _pod_labels(self, workload: Workload, role: Role, near: KubeObject) -> dict[str, str]:
-        labels = {key: value.value for key, value in role.pod.labels.items() if isinstance(value, Set)}
+    def _pod_labels(self, workload: Workload, role: Role, near: KubeObject) -> dict[str, Setting[str]]:
+        labels = dict(role.pod.labels)
         names = {"name": near.name, "role": role.name, "role_lower": role.name.lower()}
         for key, pattern in _CONTROLLER_LABELS.get(workload.subject.kind, ()):
-            labels.setdefault(key, pattern.format_map(names))
+            labels.setdefault(key, Set(pattern.format_map(names), role.pod.origin))
         return labels
 
     def _selected(
-        self, labels: Mapping[str, Mapping[str, str]], namespace: str
+        self, labels: Mapping[str, Mapping[str, Setting[str]]], namespace: str
     ) -> list[tuple[KubeObject, tuple[str, ...]]]:
-        """Objects whose selector matches pods of some roles, with those roles."""
+        """Services that select pods of some roles, with those roles."""
         found: dict[int, tuple[KubeObject, list[str]]] = {}
-        for role, own in labels.items():
+        for role, settings in labels.items():
+            own = {key: value.value for key, value in settings.items() if isinstance(value, Set)}
             for pair in own.items():
                 for item in self._selectors.get(pair, ()):
                     if namespace and item.namespace and item.namespace != namespace:
@@ -181,6 +198,27 @@ class Around(Struct, dict=True):
                     if _matches(item, own):
                         found.setdefault(id(item), (item, []))[1].append(role)
         return [(item, tuple(roles)) for item, roles in found.values()]
+
+    def _budgets_of(
+        self, labels: Mapping[str, Mapping[str, Setting[str]]], near: KubeObject
+    ) -> Iterable[DisruptionBudget]:
+        """PodDisruptionBudgets that select pods of some roles, or may do so."""
+        found: dict[int, tuple[KubeObject, list[str], list[bool]]] = {}
+        for role, own in labels.items():
+            known = [(key, value.value) for key, value in own.items() if isinstance(value, Set)]
+            for pair in (*known, *((key, "") for key in own), _NO_LABEL):
+                for item, asked in self._budgets.get(pair, ()):
+                    if near.namespace and item.namespace and item.namespace != near.namespace:
+                        continue
+                    answer = select(asked, own)
+                    if answer is not False:
+                        sure = answer is True and (pair != _NO_LABEL or _in_one_namespace(item, near))
+                        _, roles, answers = found.setdefault(id(item), (item, [], []))
+                        if role not in roles:
+                            roles.append(role)
+                            answers.append(sure)
+        for item, roles, answers in found.values():
+            yield _budget(item, tuple(roles), all(answers))
 
     def _pod_groups(self, workload: Workload, near: KubeObject) -> Iterable[PodGroup]:
         """PodGroup objects that the pods' labels or annotations name."""
@@ -279,19 +317,22 @@ def _text_in(root: Node, pattern: re.Pattern[str]) -> Scalar | None:
 
 
 def _matches(item: KubeObject, labels: Mapping[str, str]) -> bool:
-    path = ("spec", "selector", "matchLabels") if item.kind == "PodDisruptionBudget" else ("spec", "selector")
-    selector = nodes.mapping(item.node, *path)
+    selector = nodes.mapping(item.node, "spec", "selector")
     return selector is not None and all(
         labels.get(entry.name) == (entry.value.text if isinstance(entry.value, nodes.Scalar) else None)
         for entry in selector
     )
 
 
-def _budget(item: KubeObject, roles: tuple[str, ...]) -> DisruptionBudget:
-    spec = Part.of(item.node).at("spec")
-    return DisruptionBudget(
-        item.name, roles, spec.string("minAvailable"), spec.string("maxUnavailable"), Part.of(item.node).origin
-    )
+def _in_one_namespace(one: KubeObject, other: KubeObject) -> bool:
+    """The same namespace is written in both; or none, within one file."""
+    return one.namespace == other.namespace and bool(one.namespace or one.source.path == other.source.path)
+
+
+def _budget(item: KubeObject, roles: tuple[str, ...], sure: bool) -> DisruptionBudget:
+    root = Part.of(item.node)
+    least, most = root.string("spec", "minAvailable"), root.string("spec", "maxUnavailable")
+    return DisruptionBudget(item.name, roles, least, most, root.origin, sure)
 
 
 def _service(item: KubeObject, roles: tuple[str, ...]) -> NetworkService:

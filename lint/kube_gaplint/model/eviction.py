@@ -125,7 +125,7 @@ def forbids_evictions(budget: DisruptionBudget, workload: Workload) -> bool:
 
 
 def holding_budgets(workload: Workload) -> list[DisruptionBudget]:
-    """PodDisruptionBudgets that surely let no pod of the workload go."""
+    """PodDisruptionBudgets that let no pod go and select those of the workload, or may do so."""
     return [budget for budget in workload.surroundings.budgets if forbids_evictions(budget, workload)]
 
 

@@ -38,6 +38,8 @@ class DisruptionBudget(Struct, frozen=True):
     min_available: Setting[str]
     max_unavailable: Setting[str]
     origin: Origin
+    sure: bool = True
+    """It surely selects them; False where values or a namespace that are not known decide."""
 
 
 class Priority(Struct, frozen=True):

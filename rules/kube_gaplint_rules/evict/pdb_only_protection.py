@@ -100,7 +100,7 @@ def check(workload: Workload, _context: Context) -> Iterator[Gap]:
         return
     if any(name in part for part in _annotated(workload) for name in (SAFE_TO_EVICT, DO_NOT_DISRUPT)):
         return
-    for budget in holding_budgets(workload)[:1]:
+    for budget in [one for one in holding_budgets(workload) if one.sure][:1]:
         bound = budget.max_unavailable if isinstance(budget.max_unavailable, Set) else budget.min_available
         yield Gap(
             bound.origin or budget.origin,
