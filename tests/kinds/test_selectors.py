@@ -30,7 +30,10 @@ def labels(part: Part) -> dict[str, Setting[str]]:
         ("{matchLabels: {app: serve}}", False, [("app", "serve")]),
         ("{matchLabels: {run: a}}", None, [("run", "a")]),
         ("{matchLabels: {app: '{{ name }}'}}", None, [("app", "")]),
-        ("{matchExpressions: [{key: app, operator: In, values: [serve, tune]}]}", True, [("app", "serve"), ("app", "tune")]),
+        (
+            "{matchExpressions: [{key: app, operator: In, values: [serve, tune]}]}", True,
+            [("app", "serve"), ("app", "tune")],
+        ),
         ("{matchExpressions: [{key: app, operator: In, values: [serve]}]}", False, [("app", "serve")]),
         ("{matchExpressions: [{key: app, operator: Exists}]}", True, [("app", "")]),
         ("{matchExpressions: [{key: other, operator: Exists}]}", False, [("other", "")]),
@@ -40,7 +43,10 @@ def labels(part: Part) -> dict[str, Setting[str]]:
         ("{matchExpressions: [{key: other, operator: NotIn, values: [tune]}]}", True, []),
         ("{matchExpressions: [{key: run, operator: NotIn, values: [tune]}]}", None, []),
         ("{matchExpressions: [{key: app, operator: Like, values: [tune]}]}", None, []),
-        ("{matchLabels: {app: tune}, matchExpressions: [{key: tier, operator: NotIn, values: [gpu]}]}", False, [("app", "tune")]),
+        (
+            "{matchLabels: {app: tune}, matchExpressions: [{key: tier, operator: NotIn, values: [gpu]}]}", False,
+            [("app", "tune")],
+        ),
         ("{matchLabels: {run: a}, matchExpressions: [{key: tier, operator: DoesNotExist}]}", False, [("run", "a")]),
     ],
 )  # fmt: skip
