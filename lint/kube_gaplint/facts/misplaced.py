@@ -69,6 +69,12 @@ STRAYS: dict[str, list[Stray]] = {
         *_moved(_OF_JOB, under="template.spec"),
         *_moved(_OF_POD, "template.spec", under="template"),
     ],
+    "cronjob": [
+        *_moved(f"{_OF_JOB} activeDeadlineSeconds", "jobTemplate.spec"),
+        *_moved(f"{_OF_JOB} activeDeadlineSeconds", "jobTemplate.spec", under="jobTemplate"),
+        *_moved(_OF_POD, "jobTemplate.spec.template.spec"),
+        *_moved(_OF_POD, "jobTemplate.spec.template.spec", under="jobTemplate"),
+    ],
     "pod": [
         *_moved("terminationGracePeriodSeconds priorityClassName activeDeadlineSeconds", under="containers[]"),
         *_moved("terminationGracePeriodSeconds", under="initContainers[]"),
@@ -248,7 +254,11 @@ _PODS_OF_RAY = ("headGroupSpec.template.spec", "workerGroupSpecs[].template.spec
 
 LEVELS: dict[tuple[str, str, str], list[tuple[str, str]]] = {
     ("batch", "", "Job"): [("job", "spec"), ("pod", "spec.template.spec")],
-    ("batch", "", "CronJob"): [("job", "spec.jobTemplate.spec"), ("pod", "spec.jobTemplate.spec.template.spec")],
+    ("batch", "", "CronJob"): [
+        ("cronjob", "spec"),
+        ("job", "spec.jobTemplate.spec"),
+        ("pod", "spec.jobTemplate.spec.template.spec"),
+    ],
     ("", "", "Pod"): [("pod", "spec")],
     ("apps", "", "Deployment"): [("pod", "spec.template.spec")],
     ("apps", "", "StatefulSet"): [("pod", "spec.template.spec")],

@@ -232,9 +232,9 @@ class _Analysis(Struct, frozen=True):
         """A loop that runs several things, one after the other or at once, or that tries again a limited time: that one
         ends with the status of its last round."""
         fate = self.block(loop.body)
-        if loop.kind in ("while", "until") or re.search(r"\bbreak\b", self.text[loop.body.start : loop.body.end]):
-            if fate.kind != "lost" or not self.gives_up(loop, fate):
-                return _UNKNOWN
+        tries = loop.kind in ("while", "until") or re.search(r"\bbreak\b", self.text[loop.body.start : loop.body.end])
+        if tries and (fate.kind != "lost" or not self.gives_up(loop, fate)):
+            return _UNKNOWN
         return fate if fate.kind in ("ends", "lost", "lost-end", "running") else _UNKNOWN
 
     def gives_up(self, loop: Loop, fate: _Fate) -> bool:
@@ -340,7 +340,8 @@ class _Analysis(Struct, frozen=True):
         kept = fate.kept
         first = rest[0][0]
         if _STATUS.search(self.text, first.start, first.end) and not self.shows(first):
-            if fate.kind == "lost" and self.gives_0(fate) and "PIPESTATUS" not in self.text[first.start : first.end].upper():
+            of_pipe = "PIPESTATUS" in self.text[first.start : first.end].upper()
+            if fate.kind == "lost" and not of_pipe and self.gives_0(fate):
                 return self.asked_too_late(rest, fate)
             name = self.keeps(first)
             if not name:

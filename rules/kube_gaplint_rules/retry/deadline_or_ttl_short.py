@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from kube_gaplint.facts.purposes import TRIAL_NAMES, words_of
 from kube_gaplint.facts.reliability import DAY
-from kube_gaplint.findings import Fix, Gap, Related, ReplaceValue, Severity
+from kube_gaplint.findings import Fix, Gap, Related, Severity, put
 from kube_gaplint.model.logs import logs_are_kept
 from kube_gaplint.model.scale import duration, size
 from kube_gaplint.model.setting import Set, Setting
@@ -29,9 +29,10 @@ def check(workload: Workload, _context: Context) -> Iterator[Gap]:
 
     ## What it flags
     `activeDeadlineSeconds` below the declared length of the run (`gaplint.dev/run-days`, `run_days` in the profile), or
-    below 24 hours for a job on several nodes whose length nobody declares; and `ttlSecondsAfterFinished` below an hour.
-    Tests and benchmarks are left alone, and so is a time to live where the logs are kept: by a collector in the paths
-    or beside the program, or in a file on a volume that stays.
+    below 24 hours for a job on several nodes whose length nobody declares; and `ttlSecondsAfterFinished` below an hour,
+    in a RayJob with `shutdownAfterJobFinishes` also the default of 0, by which its cluster goes at once. Tests and
+    benchmarks are left alone, and so is a time to live where the logs are kept: by a collector in the paths or beside
+    the program, or in a file on a volume that stays.
 
     ## Why it hurts
     A deadline does not ask whether the job makes progress: it wins over every retry, some APIs count the time in a
@@ -121,24 +122,36 @@ def _deadline(workload: Workload) -> Iterator[Gap]:
 
 
 def _time_to_live(workload: Workload) -> Iterator[Gap]:
-    ttl = _ttl(workload)
-    seconds = duration_seconds(ttl.value) if isinstance(ttl, Set) and ttl.origin.written else None
-    if seconds is None or not isinstance(ttl, Set) or not 0 <= seconds < HOUR or logs_are_kept(workload):
+    ttl, shuts_down = _ttl(workload), _shuts_down(workload)
+    if not isinstance(ttl, Set) or not (ttl.origin.written or shuts_down) or logs_are_kept(workload):
+        return
+    seconds = duration_seconds(ttl.value)
+    if seconds is None or not 0 <= seconds < HOUR:
         return
     after = f"{duration(seconds)} after its end" if seconds else "at its end"
     yield Gap(
-        ttl.origin,
-        f"ttlSecondsAfterFinished is {ttl.value}: the job and its pods are deleted {after}, failed or not",
-        "the logs of a failure are gone before anybody looks",
+        shuts_down.origin if shuts_down and not ttl.origin.written else ttl.origin,
+        f"ttlSecondsAfterFinished is {ttl.value}{'' if ttl.origin.written else ' by default'}: "
+        f"the {'cluster' if shuts_down else 'job'} and its pods are deleted {after}, failed or not",
+        f"the logs of {'its workers' if shuts_down else 'a failure'} are gone before anybody looks",
         detail="ttlSecondsAfterFinished",
-        fix=Fix("keep it for a day at least", (ReplaceValue(ttl.origin, str(int(DAY))),)),
+        fix=Fix(
+            "keep it for a day at least",
+            (put(ttl.origin, workload.origin, ("spec", "ttlSecondsAfterFinished"), str(int(DAY))),),
+        ),
     )
+
+
+def _shuts_down(workload: Workload) -> Set[str] | None:
+    """The field by which a RayJob deletes its cluster, at once where no time to live is written."""
+    found = workload.fields.get("spec.shutdownAfterJobFinishes")
+    return found if isinstance(found, Set) and found.value == "true" else None
 
 
 def _ttl(workload: Workload) -> Setting[str] | None:
     """The time to live where the workload's kind has it; None for a RayJob that keeps its cluster."""
     fields, group = workload.fields, workload.subject.api_version.partition("/")[0]
-    if group == "ray.io" and getattr(fields.get("spec.shutdownAfterJobFinishes"), "value", "") != "true":
+    if group == "ray.io" and _shuts_down(workload) is None:
         return None
     by_run_policy = group in ("kubeflow.org", "sagemaker.amazonaws.com")
     return fields.get("spec.runPolicy.ttlSecondsAfterFinished" if by_run_policy else "spec.ttlSecondsAfterFinished")

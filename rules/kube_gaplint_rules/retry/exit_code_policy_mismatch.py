@@ -7,6 +7,7 @@ from kube_gaplint.findings import Fix, Gap, Related, Severity
 from kube_gaplint.model.budget import OUTER_OWNERS
 from kube_gaplint.model.needs import restarted_by_training_operator
 from kube_gaplint.model.pod import open_parts
+from kube_gaplint.model.rendezvous import REMOTE_LAUNCHERS
 from kube_gaplint.model.retry import restart_policies
 from kube_gaplint.model.scale import size
 from kube_gaplint.model.setting import Origin, Set
@@ -30,7 +31,7 @@ def check(workload: Workload, _context: Context) -> Iterator[Gap]:
     """restartPolicy ExitCode waits for exit codes that the program never gives, or that the operator never reads.
 
     ## What it flags
-    A job of the training operator (PyTorchJob, TFJob, XGBoostJob, PaddleJob, JAXJob)
+    A job of the training operator (PyTorchJob, TFJob, XGBoostJob, PaddleJob, JAXJob; the launcher of an MPIJob)
     - with `restartPolicy: ExitCode` whose program, as far as it is visible, ends with 1 to 127 after a fault: torchrun
       itself ends with 1 whatever happened to its workers, and so does Python after an uncaught CUDA or NCCL error;
     - with ExitCode and a `runPolicy.backoffLimit`, which does not count these restarts;
@@ -153,8 +154,21 @@ def _refused(workload: Workload, role: Role, name: str) -> Gap:
 
 def _is_permanent(workload: Workload, role: Role) -> bool:
     """All training programs of its pods are seen, and end with a code that the operator does not retry."""
-    own = workload.processes_of(role)
+    own = _ended_in(workload, role)
     return bool(own) and all(_code(process) is not None for process in own)
+
+
+def _ended_in(workload: Workload, role: Role) -> list[TrainingProcess]:
+    """The training programs whose end is that of a container of the role: mpirun's is the launcher's, though it trains
+    in the workers, where an ssh server runs."""
+    return [process for process in workload.processes if _held_by(workload, process) is role]
+
+
+def _held_by(workload: Workload, process: TrainingProcess) -> Role:
+    remote = any(launcher.kind in REMOTE_LAUNCHERS for launcher in process.launchers)
+    if not remote or workload.subject.kind != "MPIJob":
+        return process.role
+    return next((role for role in workload.roles if role.name == "Launcher"), process.role)
 
 
 def _code(process: TrainingProcess) -> int | None:
@@ -169,7 +183,7 @@ def _code(process: TrainingProcess) -> int | None:
 
 def _permanent(workload: Workload, role: Role) -> Gap:
     policy = _policy(role)
-    process = workload.processes_of(role)[0]
+    process = _ended_in(workload, role)[0]
     assert policy is not None
     assert process.end_status is not None
     place = process.end_status.place

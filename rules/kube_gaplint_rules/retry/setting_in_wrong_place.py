@@ -36,10 +36,11 @@ def check(manifest: Manifest, context: Context) -> Iterator[Gap]:
     ## What it flags
     Fields that decide what happens after a failure at places where their kind does not have them: `backoffLimit` or
     `ttlSecondsAfterFinished` directly under a PyTorchJob's spec (they belong to `runPolicy`), `maxRestarts` under a
-    JobSet's spec, retries on a TrainJob, `terminationGracePeriodSeconds` under a container, a Kubeflow pod template's
-    `restartPolicy` that differs from the replica's; and misspelt ones (`backOffLimit`). Where it depends on a release
-    that the profile does not declare (Trainer's overrides, elasticPolicy in a runtime), it is info. Benchmarks are left
-    alone, but for a training under a profiler.
+    JobSet's spec, a Job's fields beside a CronJob's `jobTemplate`, retries on a TrainJob,
+    `terminationGracePeriodSeconds` under a container, a Kubeflow pod template's `restartPolicy` that differs from the
+    replica's; and misspelt ones (`backOffLimit`). Where it depends on a release that the profile does not declare
+    (Trainer's overrides, elasticPolicy in a runtime), it is info. Benchmarks are left alone, but for a training under a
+    profiler.
 
     ## Why it hurts
     The API server prunes unknown fields of custom resources without an error, so that Helm and GitOps tools report
