@@ -9,7 +9,7 @@ from kube_gaplint.launch.config_files import read_config, written_files
 from kube_gaplint.launch.frameworks import understand
 from kube_gaplint.launch.launchers import peel_all
 from kube_gaplint.model.command import Heredoc, Script
-from kube_gaplint.model.setting import Absent, Set, Unknown
+from kube_gaplint.model.setting import Absent, Set, Setting, Unknown
 from kube_gaplint.text.source import no_files
 
 NESTED = {
@@ -35,6 +35,24 @@ def test_toml() -> None:
     config = read_config(placed(text, "/c.toml"), "/c.toml")
     values = {name: setting.value for name, setting in config.values.items() if isinstance(setting, Set)}
     assert values == {"title": "x", "a.b": "1000", "a.c.0": "1", "a.c.1": "2", "a.d.e f": "true", "l.0.m": "2"}
+
+
+def test_options_change_what_references_give() -> None:
+    files = {
+        "/c.yaml": placed("output_dir: /tmp/x\ncheckpointer:\n  output_dir: ${output_dir}\nepochs: 3\n", "/c.yaml")
+    }
+
+    def saves_to(line: str) -> Setting[str]:
+        given = command(f"tune run --nnodes 2 full_finetune_distributed --config /c.yaml {line}")
+        peeled = next(iter(peel_all(given, files=files.get)))
+        return understand(peeled, files=files.get).settings.save_path
+
+    plain, given, other = saves_to(""), saves_to("output_dir=/shared/y"), saves_to("output_dir=/shared/$RUN")
+    assert isinstance(plain, Set)
+    assert plain.value == "/tmp/x"
+    assert isinstance(given, Set)
+    assert given.value == "/shared/y"
+    assert isinstance(other, Unknown)
 
 
 def test_references_within_a_file_are_followed() -> None:

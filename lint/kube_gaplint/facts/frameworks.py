@@ -178,6 +178,8 @@ class ConfigSource(Struct, frozen=True):
     standard: tuple[str, ...] = ()
     """Base names of files, and names of Hydra's configurations, that the release ships: what they hold are the
     defaults of the row."""
+    folder: str = ""
+    """Where the release keeps the files that are named without an ending, in a checkout of it."""
     default_elsewhere: str = ""
     """Why missing keys are unknown even where no file is named: the recipe holds them in the image."""
 
@@ -470,6 +472,9 @@ _CLAP = replace(
 )
 """Its --resume knows no `latest`."""
 
+_NEMO_RL = ("grpo", "sft", "dpo", "rm", "ppo", "distillation")
+"""The parts of NeMo RL's configuration of which each algorithm has one."""
+
 FRAMEWORKS: tuple[FrameworkFacts, ...] = (
     _MEGATRON_DEEPSPEED,
     _MEGATRON,
@@ -647,14 +652,18 @@ FRAMEWORKS: tuple[FrameworkFacts, ...] = (
             paths=("*recipes/full_finetune_*.py", "*recipes/lora_*.py"),
             imports=("torchtune",),
         ),
-        config=ConfigSource(options=("config",)),
+        config=ConfigSource(options=("config",), folder="recipes/configs"),  # torchtune/_recipe_registry.py
         save_path=(_path("checkpointer.output-dir"), _path("output-dir")),
         interval=(Amount(("save-every-n-steps",), "steps"),),
         interval_default=Default(1, "epochs", "one checkpoint an epoch"),
-        total=(Amount(("max-steps",), "steps"), Amount(("epochs",), "epochs")),
+        total=(
+            Amount(("max-steps",), "steps"),
+            Amount(("num-steps",), "steps"),  # recipes/dev/grpo_full_finetune_distributed.py
+            Amount(("epochs",), "epochs"),
+        ),
         resume=Resume("switch", ("resume-from-checkpoint",), note="resume_from_checkpoint false"),
         asynchronous=Switch(("enable-async-checkpointing",)),
-        extra={"tensor-parallel": ("tensor-parallel-dim",)},
+        extra={"tensor-parallel": ("tensor-parallel-dim",), "steps-an-epoch": ("max-steps-per-epoch",)},
     ),
     FrameworkFacts(
         name="litgpt",
@@ -946,6 +955,44 @@ FRAMEWORKS: tuple[FrameworkFacts, ...] = (
             "training-samples": ("data.train-max-samples",),
             "tensor-parallel": ("actor-rollout-ref.rollout.tensor-model-parallel-size",),
             "also-ends": ("trainer.total-epochs",),
+        },
+    ),
+    FrameworkFacts(
+        name="nemo-rl",
+        title="NeMo RL",
+        source="NVIDIA-NeMo/RL examples/configs/sft.yaml, nemo_rl/algorithms/*.py, nemo_rl/utils/checkpoint.py",
+        least_torch=(2, 2),  # pyproject.toml asks for Python 3.12, for which there is no older one
+        recognition=Recognition(
+            options=(
+                ("policy.train-global-batch-size",),
+                ("policy.model-name", "cluster.num-nodes"),
+                ("policy.model-name", "cluster.gpus-per-node"),
+                ("checkpointing.checkpoint-dir", "cluster.num-nodes"),
+                ("grpo.max-num-steps",),
+                ("sft.max-num-steps",),
+                ("dpo.max-num-steps",),
+            ),
+            config_keys=(("policy.train-global-batch-size", "checkpointing.checkpoint-dir"),),
+            imports=("nemo_rl",),
+        ),
+        config=ConfigSource(
+            options=("config",), default_elsewhere="the recipe's own configuration in the image holds it"
+        ),
+        save_path=(_path("checkpointing.checkpoint-dir"),),
+        interval=(Amount(("checkpointing.save-period",), "steps"),),
+        saving=Switch(("checkpointing.enabled",), default=None),
+        total=(
+            Amount(tuple(f"{one}.max-num-steps" for one in _NEMO_RL), "steps"),
+            Amount(tuple(f"{one}.max-num-epochs" for one in _NEMO_RL), "epochs"),
+        ),
+        retention=(Amount(("checkpointing.keep-top-k",), "steps"),),
+        resume=Resume("always", note="the newest checkpoint in checkpointing.checkpoint_dir"),
+        samples_per_step=("policy.train-global-batch-size",),
+        extra={
+            "tensor-parallel": ("policy.dtensor-cfg.tensor-parallel-size",),
+            "nodes": ("cluster.num-nodes",),
+            "devices": ("cluster.gpus-per-node",),
+            "model": ("policy.model-name",),
         },
     ),
     FrameworkFacts(
@@ -1398,7 +1445,7 @@ KNOWN_PACKAGES = frozenset(
     keras tensorflow_datasets webdataset fsspec s3fs gcsfs boto3 botocore smart_open requests psutil pynvml
     setproctitle dotenv packaging filelock regex nltk torchft torch_xla torch_npu habana_frameworks
     intel_extension_for_pytorch nvidia_resiliency_ext kubernetes kubeflow sagemaker smdistributed msgpack zstandard
-    h5py zarr librosa soundfile albumentations xformers megatron nemo llmfoundry torchtitan torchtune nanotron
+    h5py zarr librosa soundfile albumentations xformers megatron nemo llmfoundry torchtitan torchtune nemo_rl nanotron
     open_clip_train fairseq metaseq bagua fairscale torch_geometric dgl lm_eval nemo_run pkg_resources setuptools
     tiktoken pretty_errors termcolor colorama gymnasium gym jsonlines orjson ujson pydantic jinja2 tabulate loguru
     rouge_score sacrebleu bert_score imageio decord av nibabel SimpleITK joblib networkx rdkit Bio typing_extensions

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from kube_gaplint import lazy_re
 from kube_gaplint.launch.shared import HOLE
@@ -38,6 +39,18 @@ class Config(Struct, frozen=True):
     """Each normal name as the file writes it."""
     open_because: str = ""
     """Why more keys may be in force than are seen."""
+    raw: dict[str, Set[str]] = field(default_factory=dict)
+    """The values that refer to other keys, before those were looked up."""
+
+    def overridden(self, options: Options) -> Config:
+        """What holds where options of the command line set keys that values of the file refer to: references are
+        looked up last of all."""
+        changed = {
+            name: _overridden(value, options)
+            for name, value in self.raw.items()
+            if any(options.find(key) is not None for key in _REFERENCE.findall(value.value))
+        }
+        return replace(self, values={**self.values, **changed}) if changed else self
 
     def get(self, *names: str) -> Setting[str]:
         """The value of the first of these keys that is there. A null is absent."""
@@ -69,7 +82,16 @@ def read_config(text: PlacedText, path: str, *, expanded: bool = False) -> Confi
     _resolve_references(config)
     if not problem and any(name == "defaults" or name.startswith("defaults.") for name in config.values):
         problem = f"{path} takes in other files by its defaults list"
-    return Config(path, home, config.values, config.written, problem)
+    return Config(path, home, config.values, config.written, problem, config.raw)
+
+
+def _overridden(value: Set[str], options: Options) -> Setting[str]:
+    """A value of which references are set by options: known where it is one reference to a known one."""
+    whole = _REFERENCE.fullmatch(value.value)
+    given = options.find(whole[1]) if whole is not None else None
+    if given is not None and not given.bare:
+        return given.value
+    return Unknown("an option sets what it refers to", value.origin)
 
 
 def written_files(scripts: Iterable[Script], files: Files) -> Files:
@@ -185,6 +207,8 @@ def _resolve_references(config: Config) -> None:
         if not isinstance(setting, Set):
             continue
         text = setting.value
+        if "${" in text:
+            config.raw[name] = setting
         for _ in range(4):
             match = _REFERENCE.search(text)
             if match is None:

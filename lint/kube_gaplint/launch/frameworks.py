@@ -128,7 +128,8 @@ def understand(
     if facts is not None and facts.flags:
         spec = NO_SPEC.with_names(facts.flags.split(), _valued_names(facts))
         options = parse_options(peeled.words, home, spec)
-    configs = read_configs(options, facts.config if facts is not None else _ANY_CONFIG, files)
+    read = read_configs(options, facts.config if facts is not None else _ANY_CONFIG, files)
+    configs = tuple(config.overridden(options) for config in read)
     if not configs and text is not None and (facts is None or not facts.visible):
         configs = _by_hydra(peeled, text, home, files)
     look = Lookup(
@@ -468,6 +469,8 @@ def _config(setting: Setting[str], origin: Origin, source: ConfigSource, files: 
     if posixpath.basename(path) in source.standard:
         return Config(path, origin)
     text = files(path)
+    if text is None and source.folder and not posixpath.splitext(path)[1]:
+        text = files(f"{source.folder}/{path}.yaml")
     if text is None:
         return Config(path, origin, open_because=f"the configuration {path} is not visible")
     return read_config(text, path, expanded=isinstance(text, ExpandedText) and text.expanded)

@@ -85,6 +85,7 @@ def _composed(
         chosen = {**_overridden(config, folder, files, chosen), **chosen}
     values: dict[str, Setting[str]] = {}
     written: dict[str, str] = {}
+    raw: dict[str, Set[str]] = {}
     problem = "" if listed else config.open_because
     entries = list(_entries(config, chosen))
     if all(entry.file != _SELF for entry in entries):
@@ -95,6 +96,7 @@ def _composed(
             own = {key: value for key, value in config.values.items() if key.partition(".")[0] != "defaults"}
             values.update(own)
             written.update(config.written)
+            raw.update(config.raw)
             continue
         if posixpath.basename(entry.file) in standard:
             continue
@@ -113,7 +115,8 @@ def _composed(
         prefix = "" if package in ("", _GLOBAL) else f"{package}."
         values.update((Options.normal(prefix + key), value) for key, value in part.values.items())
         written.update((Options.normal(prefix + key), prefix + name) for key, name in part.written.items())
-    return Config(path, config.home, values, written, problem)
+        raw.update((Options.normal(prefix + key), value) for key, value in part.raw.items())
+    return Config(path, config.home, values, written, problem, raw)
 
 
 def _entries(config: Config, chosen: Mapping[str, str]) -> Iterator[_Entry]:
