@@ -205,7 +205,9 @@ def test_the_step_time_of_the_profile() -> None:
         ("ImageFolder('hymenoptera_data/train')", "hymenoptera"), ("ImageFolder('/data/train')", ""),
         ("MNIST(d) if small else ImageFolder(d)", ""), ("MNIST(d) if small else ImageNet(d)", ""),
         ("MNIST(d) if small else load_dataset(name)", ""), ("MNIST(d)\nCIFAR100(d)", ""),
-        ("class Text(Dataset):\n  pass\nMNIST(d)", ""), ("", ""), ("# as MNIST", ""),
+        ("class Text(Dataset):\n  pass\nMNIST(d)", ""), ("", ""),
+        ("from sklearn.datasets import fetch_california_housing\nclass Rows(Dataset):", "sklearn"),
+        ("from sklearn.datasets import load_iris\nMNIST(d)", ""), ("import sklearn.datasets", ""), ("# as MNIST", ""),
     ],
 )  # fmt: skip
 def test_the_only_data_of_a_text(text: str, toy: str) -> None:

@@ -80,13 +80,16 @@ def test_a_framework_that_saves_nothing(command: str, message: str, place: str) 
 
 
 @pytest.mark.parametrize(
-    ("end", "message"),
+    ("end", "severity", "message"),
     [
-        ("", "by default PyTorch saves nothing while it trains"),
-        ("torch.save(model.state_dict(), '/out/model.pt')\n", "the program saves once, when its training is over"),
+        ("", WARNING, "nothing in the program saves its state"),
+        ("print(exported)\n", INFO, "by default PyTorch saves nothing while it trains"),
+        ("# mnist\nMNIST('/data')\n", INFO, "by default PyTorch saves nothing while it trains"),
+        ("torch.save(model.state_dict(), '/out/model.pt')\n", INFO, "the program saves once, when its training is over"),
     ],
 )
-def test_a_program_of_ones_own_is_a_hint(end: str, message: str, tmp_path: Path) -> None:
+def test_a_program_of_ones_own(end: str, severity: Severity, message: str, tmp_path: Path) -> None:
+    """It is a hint where a word leaves open that it saves, and where it trains for minutes."""
     program = f"""\
 import torch
 torch.distributed.init_process_group("nccl")
@@ -97,7 +100,7 @@ for batch in batches:
     script = BATCH.format(command="torchrun --nnodes=4 --nproc-per-node=8 train.py")
     one = finding_in("CKPT002", tmp_path, job__sbatch=script, train__py=program)
     assert one is not None
-    assert (one.severity, one.message, one.consequence) == (INFO, message, FROM_SCRATCH)
+    assert (one.severity, one.message, one.consequence) == (severity, message, FROM_SCRATCH)
     assert one.fix is not None
     assert one.fix.title.endswith("on a file system that all nodes share, or an object store")
 

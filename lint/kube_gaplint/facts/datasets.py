@@ -5,7 +5,8 @@ CIFAR100 50,000 of 32 × 32. One GPU takes thousands of them a second. GSM8K: 7,
 Hub, docs/examples/gsm8k_example.rst of verl). Geometry3K: 2,101 (Lu et al., Inter-GPS, table 1). SAMSum: 14,732
 dialogues (Gliwa et al., table 1). WikiText-2: 2.1 million tokens (Merity et al., table 1), of which a GPU takes tens of
 thousands a second in models of up to 8 billion parameters; WikiText-103 has fifty times as many. hymenoptera_data, the
-ants and bees of PyTorch's tutorial on transfer learning: 244 training pictures.
+ants and bees of PyTorch's tutorial on transfer learning: 244 training pictures. The tables that scikit-learn loads or
+makes have up to 20,640 rows (its user guide, "Toy datasets" and California housing).
 """
 
 from __future__ import annotations
@@ -15,16 +16,16 @@ from collections.abc import Iterable
 from kube_gaplint import lazy_re
 
 # Part of a name, and the epochs up to which a run surely lasts less than an hour on one GPU.
-TOYS = {"mnist": 50, "cifar": 10, "hymenoptera": 100, "wikitext-2": 10, "wikitext2": 10}
+TOYS = {"mnist": 50, "cifar": 10, "hymenoptera": 100, "wikitext-2": 10, "wikitext2": 10, "sklearn": 100}
 """A run of unknown length over most of them is short as well: examples train for 1 to 25 epochs, or 3 over texts."""
-SHORT_BY_NAME = frozenset({"mnist", "hymenoptera", "wikitext-2", "wikitext2"})
+SHORT_BY_NAME = frozenset({"mnist", "hymenoptera", "wikitext-2", "wikitext2", "sklearn"})
 
 _SOURCE = lazy_re.compile(
     r"\b(?:(?:load_dataset|load_from_disk|tfds\.load|WebDataset|ImageNet|CocoDetection|VOCDetection|read_csv"
     r"|read_parquet|memmap)\(\s{0,99}(?:(?:path|name)=)?(?:[\"'](?P<name>[^\"'\n]{0,200}))?"
     r"(?:[\"'],\s{0,99}(?:name=)?[\"'](?P<part>[^\"'\n]{0,200}))?"
     r"|(?P<class>\w{0,40}(?:MNIST|CIFAR)\w{0,40})\(|(?P<keras>mnist|fashion_mnist|cifar10|cifar100)\.load_data\("
-    r"|(?P<archive>hymenoptera)_data\b|(?P<folder>ImageFolder)\("
+    r"|(?P<tables>sklearn)\.datasets[ \t]{1,9}import[ \t]{1,9}(?:load_|make_|fetch_california)|(?P<archive>hymenoptera)_data\b|(?P<folder>ImageFolder)\("
     r"|class[ \t]{1,9}(?P<own>\w{1,80})\([^()\n]{0,200}Dataset\b)"
 )
 """What a program takes its training data from: a loader with the name that it is told (and that of a part of the set,
@@ -79,9 +80,12 @@ def toy_in(texts: Iterable[str]) -> str:
                     match["name"] and f"{match['name']}/{match['part'] or ''}",
                     match["class"],
                     match["keras"],
+                    match["tables"],
                     match["archive"],
                     match["own"],
                 )
                 found.add(toy(next((word for word in words if word), "")))
+    if "sklearn" in found:
+        found.discard("")  # a class of its own takes its tables from there
     only = found.pop() if len(found) == 1 else ""
     return "" if folders and only != "hymenoptera" else only

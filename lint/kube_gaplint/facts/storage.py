@@ -39,6 +39,11 @@ RESTORES = (
 )  # fmt: skip
 """Parts of a script's text of which one stands wherever it goes on with a run: by calls of its own, or by a trainer
 that may do it."""
+KEEPS = (
+    "save", "Save", "SAVE", "checkpoint", "Checkpoint", "CHECKPOINT", "ckpt", "dump", "export", "serializ", "upload",
+    "push_to_hub", "log_model", "Trainer", ".write(",
+)  # fmt: skip
+"""Parts of a program's text of which one stands wherever it keeps what it learnt."""
 OWN_LOOP = (".backward(", "optimizer.step(", "value_and_grad", "GradientTape")
 """Parts of the text of a script that trains in a loop of its own."""
 

@@ -2,9 +2,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kube_gaplint.facts.storage import KEEPS, OWN_LOOP
 from kube_gaplint.findings import Fix, Gap, Related, Severity
 from kube_gaplint.model.budget import SHORT_SECONDS
-from kube_gaplint.model.pace import Pace
+from kube_gaplint.model.pace import Pace, trains_on_a_toy
 from kube_gaplint.model.scale import size
 from kube_gaplint.model.setting import Absent, Set
 from kube_gaplint.model.storage import durable_mounts, lasting
@@ -28,7 +29,8 @@ def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
     framework that saves only its result, when it is done (OpenRLHF without save steps), counts as well, and so does a
     script of your own whose switch (`save_checkpoints`, as an option or in its Hydra configuration) is off, where its
     text saves in no loop without it. Info where the program is not visible and no volume or bucket is either, where a
-    script of your own saves nothing, or only when its training is over, and for replicas of torchft, which take their
+    script of your own saves only when its training is over, or nothing in what is seen of it (of several GPUs, warning
+    where all of it is seen), and for replicas of torchft, which take their
     state from one another. Smoke tests of up to 200 steps are left alone, whether an option or the program's text says
     so, or epochs, batch size and a data set of known size (GSM8K); so are jobs that are ended after an hour at most and
     not started again, benchmarks, evaluation and inference.
@@ -92,7 +94,8 @@ def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
         return
     saving = process.settings.saving
     who = process.framework.title if process.framework is not None else "the program"
-    if isinstance(saving, Set) and not saving.value:
+    empty = not (isinstance(saving, Set) and saving.origin.via != "derived") and _surely_keeps_nothing(process)
+    if empty or (isinstance(saving, Set) and not saving.value):
         written = saving.origin.written
         message = f"{who} is told not to save" if written else f"by default {who} saves nothing"
         message += " while it trains"
@@ -103,7 +106,9 @@ def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
         switch = process.settings.switched_off
         if switch:
             message = f"the program does not save while it trains: {switch}"
-        by_reading = saving.origin.via == "derived"  # a module that the script imports may still save
+        if empty:
+            written, message = False, "nothing in the program saves its state"
+        by_reading = saving.origin.via == "derived" and not empty  # a module that the script imports may still save
         cost = f"any failure of {size(process.workload)} starts the training from scratch"
         if process.heals_from_peers:
             cost = "a replica that fails takes its state from a live one; when the last one ends, all work is lost"
@@ -130,6 +135,14 @@ def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
             fix=Fix("mount a claim, or save to a bucket"),
             container=process.container.name,
         )
+
+
+def _surely_keeps_nothing(process: TrainingProcess) -> bool:
+    """Its whole text is seen, with the modules of its repository: a loop of its own on several GPUs, and nothing that
+    has to do with saving. Over a toy data set there is nothing worth keeping."""
+    text = process.text
+    seen = text.mentions(*OWN_LOOP) is True and text.mentions(*KEEPS) is False
+    return seen and process.collective and not trains_on_a_toy(process)
 
 
 def _within_an_hour(process: TrainingProcess) -> bool:
