@@ -85,7 +85,7 @@ def test_a_framework_that_saves_nothing(command: str, message: str, place: str) 
         ("", WARNING, "nothing in the program saves its state"),
         ("print(exported)\n", INFO, "by default PyTorch saves nothing while it trains"),
         ("# mnist\nMNIST('/data')\n", INFO, "by default PyTorch saves nothing while it trains"),
-        ("torch.save(model.state_dict(), '/out/model.pt')\n", INFO, "the program saves once, when its training is over"),
+        ("torch.save(state, '/out/model.pt')\n", INFO, "the program saves once, when its training is over"),
     ],
 )
 def test_a_program_of_ones_own(end: str, severity: Severity, message: str, tmp_path: Path) -> None:

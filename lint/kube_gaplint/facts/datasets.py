@@ -25,7 +25,8 @@ _SOURCE = lazy_re.compile(
     r"|read_parquet|memmap)\(\s{0,99}(?:(?:path|name)=)?(?:[\"'](?P<name>[^\"'\n]{0,200}))?"
     r"(?:[\"'],\s{0,99}(?:name=)?[\"'](?P<part>[^\"'\n]{0,200}))?"
     r"|(?P<class>\w{0,40}(?:MNIST|CIFAR)\w{0,40})\(|(?P<keras>mnist|fashion_mnist|cifar10|cifar100)\.load_data\("
-    r"|(?P<tables>sklearn)\.datasets[ \t]{1,9}import[ \t]{1,9}(?:load_|make_|fetch_california)|(?P<archive>hymenoptera)_data\b|(?P<folder>ImageFolder)\("
+    r"|(?P<tables>sklearn)\.datasets[ \t]{1,9}import[ \t]{1,9}(?:load_|make_|fetch_california)"
+    r"|(?P<archive>hymenoptera)_data\b|(?P<folder>ImageFolder)\("
     r"|class[ \t]{1,9}(?P<own>\w{1,80})\([^()\n]{0,200}Dataset\b)"
 )
 """What a program takes its training data from: a loader with the name that it is told (and that of a part of the set,
