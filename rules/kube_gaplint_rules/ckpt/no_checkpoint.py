@@ -94,8 +94,21 @@ def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
         return
     saving = process.settings.saving
     who = process.framework.title if process.framework is not None else "the program"
-    empty = not (isinstance(saving, Set) and saving.origin.via != "derived") and _surely_keeps_nothing(process)
-    if empty or (isinstance(saving, Set) and not saving.value):
+    cost = f"any failure of {size(process.workload)} starts the training from scratch"
+    if process.heals_from_peers:
+        cost = "a replica that fails takes its state from a live one; when the last one ends, all work is lost"
+    told = isinstance(saving, Set) and saving.origin.via != "derived"
+    if not told and _surely_keeps_nothing(process):
+        yield Gap(
+            process.origin,
+            "nothing in the program saves its state",
+            cost,
+            detail="off",
+            severity=Severity.INFO if process.heals_from_peers else None,
+            fix=Fix(f"save the state of model, optimizer and data in its loop, on {lasting(process.workload)}"),
+            container=process.container.name,
+        )
+    elif isinstance(saving, Set) and not saving.value:
         written = saving.origin.written
         message = f"{who} is told not to save" if written else f"by default {who} saves nothing"
         message += " while it trains"
@@ -106,12 +119,7 @@ def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
         switch = process.settings.switched_off
         if switch:
             message = f"the program does not save while it trains: {switch}"
-        if empty:
-            written, message = False, "nothing in the program saves its state"
-        by_reading = saving.origin.via == "derived" and not empty  # a module that the script imports may still save
-        cost = f"any failure of {size(process.workload)} starts the training from scratch"
-        if process.heals_from_peers:
-            cost = "a replica that fails takes its state from a live one; when the last one ends, all work is lost"
+        by_reading = saving.origin.via == "derived"  # a module that the script imports may still save
         yield Gap(
             saving.origin if written else process.origin,
             message,
