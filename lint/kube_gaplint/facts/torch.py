@@ -247,6 +247,15 @@ def torch_beside(package: str, version: Release) -> Release | None:
     return found[-1] if found else None
 
 
+WHEEL_INDEXES: dict[str, Release] = {
+    "cu117": (1, 13), "cu118": (2, 0), "cu121": (2, 1), "cu124": (2, 4), "cu126": (2, 6), "cu128": (2, 7),
+    "cu129": (2, 8), "cu130": (2, 9), "rocm5.6": (2, 1), "rocm5.7": (2, 2), "rocm6.0": (2, 3), "rocm6.1": (2, 4),
+    "rocm6.2": (2, 5), "rocm6.3": (2, 7), "rocm6.4": (2, 8),
+}  # fmt: skip
+"""The oldest torch in each of PyTorch's own package indexes, download.pytorch.org/whl/… (pytorch.org, previous
+versions: the commands name the index of each release)."""
+
+
 class ShippedNccl(Struct, frozen=True):
     """The NCCL release that the default CUDA wheel of a torch release requires."""
 

@@ -368,11 +368,15 @@ class _Reader:
     # -- releases
 
     def _asked(self, torch: Setting[Release], image: Setting[str] | None) -> Set[Release] | None:
-        """What the requirements beside a batch script ask for. What is in a container's image they do not tell."""
+        """What a batch script itself installs, or the requirements beside it ask for. What is in a container's image
+        they do not tell."""
         if self.workload.batch is None or not isinstance(torch, Unknown) or image is not None:
             return None
-        from kube_gaplint.launch.project import activated, asked_torch
+        from kube_gaplint.launch.project import activated, asked_torch, indexed_torch
 
+        own = indexed_torch(script.text for script in self.container.scripts)
+        if own is not None:
+            return own
         around, guides = (self.container.exposed.get(name) for name in ("requirements", "guides"))
         return asked_torch(
             self.files,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import posixpath
+import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from typing import TypeAlias
@@ -11,7 +12,7 @@ from msgspec import Struct
 
 from kube_gaplint import lazy_re
 from kube_gaplint.facts.images import release
-from kube_gaplint.facts.torch import COMPANIONS, torch_beside
+from kube_gaplint.facts.torch import COMPANIONS, WHEEL_INDEXES, torch_beside
 from kube_gaplint.model.setting import Origin, Set
 from kube_gaplint.model.training import Release
 from kube_gaplint.text.source import Files, PlacedText, WholeText
@@ -48,6 +49,10 @@ _VENV = lazy_re.compile(
 """A command that activates one of Python's virtual environments."""
 _NAMED = lazy_re.compile(r"""(?m)^name:[ \t]*["']?(?P<name>[\w.-]+)""")
 _CONDA_FILE = lazy_re.compile(r"(?m)^dependencies:")
+_INDEX = lazy_re.compile(
+    rf"""(?m)^(?!\s*\#)[^\n\#]*?\bdownload\.pytorch\.org/whl/(?P<tag>{"|".join(map(re.escape, WHEEL_INDEXES))})(?![\w.])"""
+)
+"""A line that names one of PyTorch's own package indexes."""
 _LOCKED = lazy_re.compile(r"""(?m)^name = "torch"\r?\nversion = "(?P<least>\d+(?:\.\d+)+)""")
 
 
@@ -117,6 +122,19 @@ def asked_torch(
     return min(_innermost(found or beside or _said(guides())), key=lambda one: one.value, default=None)
 
 
+def indexed_torch(scripts: Iterable[PlacedText]) -> Set[Release] | None:
+    """The oldest torch in the index from which a script itself installs packages."""
+    return next((found for text in scripts for found in _of_index(text, "the script")), None)
+
+
+def _of_index(text: PlacedText, who: str) -> Iterator[Set[Release]]:
+    for match in _INDEX.finditer(text.text) if len(text.text) <= _LARGEST else ():
+        tag = match["tag"]
+        oldest = ".".join(map(str, WHEEL_INDEXES[tag]))
+        note = f"{who} names PyTorch's index {tag}, which begins with torch {oldest}"
+        yield Set(WHEEL_INDEXES[tag], Origin(text.place(*match.span("tag")), "derived", note))
+
+
 def _kept(groups: Iterable[Iterable[WholeText]], environment: Activated) -> Iterator[list[tuple[PlacedText, str]]]:
     for group in groups:
         yield [(text, text.source.path) for text in group if environment.keeps(text)]
@@ -134,6 +152,7 @@ def _said(guides: Iterable[Iterable[WholeText]]) -> list[Set[Release]]:
 def _words(text: WholeText) -> Iterator[Set[Release]]:
     if len(text.text) > _LARGEST_GUIDE:
         return
+    yield from _of_index(text, posixpath.basename(text.source.path))
     for match in _SAID.finditer(text.text):
         version = release(match["least"])
         if version is not None:
@@ -177,7 +196,7 @@ def _asked(text: PlacedText, path: str) -> Iterator[Set[Release]]:
 
 def _told_beside(text: PlacedText, path: str) -> Set[Release] | None:
     """The oldest torch that goes with its companions in one file, all of which have to fit."""
-    found: list[Set[Release]] = []
+    found = list(_of_index(text, posixpath.basename(path)))
     for match in _BESIDE.finditer(text.text) if len(text.text) <= _LARGEST else ():
         version = release(match["least"])
         least = None if version is None else torch_beside(match["name"], version)

@@ -44,8 +44,8 @@ def check(process: TrainingProcess, _context: Context) -> Iterator[Gap]:
     Before 2.2 the new name alone counts as unset: nothing reads it. A `python`, `srun python` or `mpirun python` is
     bare; NVIDIA's monthly images hold a torch from before the release that they name, which leaves a doubt at 2.1. Info
     as well for a bare program on one node, which may be a single process, and where another variable, the framework,
-    the repository's requirements or its README give a newer torch away. Where the job's own limit ends a hang within an
-    hour, what is unset is at most a warning.
+    the package index that the script installs from, the repository's requirements or its README give a newer torch
+    away. Where the job's own limit ends a hang within an hour, what is unset is at most a warning.
 
     ## Why it hurts
     BLOOM trained on 384 A100s without it. When a GPU died the other ranks sat in their collective, the job did not
