@@ -50,7 +50,8 @@ _VENV = lazy_re.compile(
 _NAMED = lazy_re.compile(r"""(?m)^name:[ \t]*["']?(?P<name>[\w.-]+)""")
 _CONDA_FILE = lazy_re.compile(r"(?m)^dependencies:")
 _INDEX = lazy_re.compile(
-    rf"""(?m)^(?!\s*\#)[^\n\#]*?\bdownload\.pytorch\.org/whl/(?P<tag>{"|".join(map(re.escape, WHEEL_INDEXES))})(?![\w.])"""
+    r"""(?m)^(?!\s*\#)[^\n\#]*?\bdownload\.pytorch\.org/whl/"""
+    rf"""(?P<tag>{"|".join(map(re.escape, WHEEL_INDEXES))})(?![\w.])"""
 )
 """A line that names one of PyTorch's own package indexes."""
 _LOCKED = lazy_re.compile(r"""(?m)^name = "torch"\r?\nversion = "(?P<least>\d+(?:\.\d+)+)""")
