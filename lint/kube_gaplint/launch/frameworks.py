@@ -83,6 +83,9 @@ _GOES_ON_BY = (("train", "resume_from_checkpoint"), ("fit", "ckpt_path"))
 """Calls of trainers of many kinds, and the keyword by which they are told what to go on from."""
 _GOES_ON_KEYS = frozenset(f"{call}({keyword})" for call, keyword in _GOES_ON_BY)
 _RESUME_OPTIONS = frozenset(map(Options.normal, (*CONVENTIONS.resume, *CONVENTIONS.load_path)))
+_READS_SETTINGS = lazy_re.compile(
+    r"\b(?:yaml\.(?:safe_|full_|unsafe_)?load|json\.loads?|toml\w*\.loads?|OmegaConf\.load|YAML\([^)]*\)\.load|yaml_load)\("
+)
 _BY_ITS_OPTION = lazy_re.compile(r"\bresume_from_checkpoint\s{0,9}=\s{0,9}(?:\w{1,60}\.){0,4}resume_from_checkpoint\b")
 """A call that hands on what the option of that name gives."""
 _BARE_TRAIN = lazy_re.compile(r"\b\w{0,60}trainer\.train\(\s{0,99}\)", re.IGNORECASE)
@@ -1244,7 +1247,7 @@ class _Reader:
         declared = [name for name in _RESUME_OPTIONS if name in script.declared]
         defaults = [script.declared[name] for name in declared]
         off = all(isinstance(one, Absent) or (isinstance(one, Set) and one.value.lower() in _FALSE) for one in defaults)
-        if not declared or not off:
+        if not declared or not off or any(self._may_stand_in_a_file(name.replace("-", "_")) for name in declared):
             return False
         # What it writes may be called the latest, and folders are listed for much: where the script restores its state
         # only when it is told to, the modules that it imports are what may look for the last checkpoint.
@@ -1328,6 +1331,8 @@ class _Reader:
         below = self._below(name) if value is None else []
         if below:
             return all(_is_off_value(one) for one in below)
+        if value is None and self._may_stand_in_a_file(name):
+            return False
         if value is None and self.look.script is not None:
             value = self.look.script.declared.get(Options.normal(name))
         if value is None:
@@ -1339,6 +1344,15 @@ class _Reader:
             default = option.default
             return isinstance(default, Absent) or (isinstance(default, Set) and not default.value)
         return _is_off_value(value)
+
+    def _may_stand_in_a_file(self, name: str) -> bool:
+        """Whether the program takes an option of this name from settings that it may have read from a file itself."""
+        if not any(map(_READS_SETTINGS.search, self.text.texts)):
+            return False
+        taken = re.compile(
+            rf"(?i)\b(?:config|cfg|conf|settings?|params|hparams|hp)\w*(?:\.|\[[\"']){re.escape(name)}\b"
+        )
+        return any(taken.search(text) for text in self.text.texts if name in text)
 
     def _below(self, name: str) -> list[Setting[str]]:
         """What the options and the configurations give the keys that end in a name (`eval.load` of `load`)."""
