@@ -119,6 +119,7 @@ def emit(
         options_open=any(word.multiple for word in words[1:]),
         stdin=heredoc or shell.input,
         evaluated=walker.evaluated,
+        expected=shell.expected,
     )
     if DIRECTORY in state.data:
         known = state.data[DIRECTORY]
@@ -224,6 +225,7 @@ def _adopt_all(walker: Walker, nested: Script, command: Command) -> None:
 def adopt(inner: Command, outer: Command) -> None:
     """Give a command of a nested script what holds for the command that started the script."""
     inner.certainty = combined(outer.certainty, inner.certainty)
+    inner.expected = combined(outer.expected, inner.expected)
     inner.condition = inner.condition or outer.condition
     if outer.background:
         inner.background, inner.waited = True, outer.waited

@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from kube_gaplint import lazy_re
+from kube_gaplint.facts.preparing import prepares
 from kube_gaplint.launch.shell_arithmetic import glob_matches
 from kube_gaplint.launch.shell_parameters import arithmetic_value
 from kube_gaplint.launch.shell_process import MAX_DEPTH, Flow, Last, either
@@ -47,12 +48,18 @@ class Branches:
         self.flows: list[Flow] = []
         self.last: list[Last] = []
 
-    def add(self, run: Callable[[], Flow], condition: str, certainty: Certainty = "conditional") -> None:
+    def add(
+        self,
+        run: Callable[[], Flow],
+        condition: str,
+        certainty: Certainty = "conditional",
+        expected: Certainty | None = None,
+    ) -> None:
         """Follow one branch under its condition."""
         shell = self.walker.shell
         shell.last = self.entry
         shell.state.begin()
-        with shell.under(certainty, condition):
+        with shell.under(certainty, condition, expected):
             flow = run()
         changes = shell.state.rollback()
         self.flows.append(flow)
@@ -107,7 +114,8 @@ def run_chain(walker: Walker, chain: Chain) -> Flow:
         before, mark = shell.last, len(shell.out)
         condition = walker.text(chain.start, group[0].start).removesuffix(operator).rstrip()
         branches = Branches(walker)
-        branches.add(partial(walker.run_all_of, group), condition)
+        ready = operator == "&&" and all(sign != "||" and _prepares(walker, part) for sign, part in chain.items[: end - 1])
+        branches.add(partial(walker.run_all_of, group), condition, expected="always" if ready else None)
         branches.changes.append({})
         if branches.flows[0] in ("exit", "return"):
             branches.last = [before]
@@ -120,6 +128,14 @@ def run_chain(walker: Walker, chain: Chain) -> Flow:
         how = "succeeds" if operator == "&&" else "fails"
         branches.end(group[0].start, group[-1].end, f"only if `{condition}` {how}")
     return ""
+
+
+def _prepares(walker: Walker, statement: Statement) -> bool:
+    """Whether a statement only gets something ready: what stands behind it and `&&` is meant to run."""
+    if not isinstance(statement, Simple):
+        return False
+    words = [walker.source.text[token.start : token.end] for token in statement.tokens if token.kind == "word"]
+    return prepares(words)
 
 
 def run_if(walker: Walker, statement: If) -> Flow:

@@ -71,6 +71,8 @@ class Shell(Struct, eq=False):
     files: Files
     out: list[Command] = field(default_factory=list)
     certainty: Certainty = "always"
+    expected: Certainty = "always"
+    """The certainty where what only gets something ready (`facts.preparing`) succeeds."""
     condition: str = ""
     background: bool = False
     pipeline: tuple[int, int] = (0, 1)
@@ -94,15 +96,18 @@ class Shell(Struct, eq=False):
     """Inside a command substitution: commands go to `Script.inner`."""
 
     @contextmanager
-    def under(self, certainty: Certainty, condition: str = "") -> Iterator[None]:
+    def under(
+        self, certainty: Certainty, condition: str = "", expected: Certainty | None = None
+    ) -> Iterator[None]:
         """Commands of this block run only under a condition, or repeatedly."""
-        before = (self.certainty, self.condition)
+        before = (self.certainty, self.expected, self.condition)
         self.certainty = combined(self.certainty, certainty)
+        self.expected = combined(self.expected, expected or certainty)
         self.condition = condition or self.condition
         try:
             yield
         finally:
-            self.certainty, self.condition = before
+            self.certainty, self.expected, self.condition = before
 
     def end_path(self) -> None:
         """The process ends here on this path."""

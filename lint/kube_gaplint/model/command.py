@@ -157,6 +157,9 @@ class Command(Struct, eq=False):
     """The working directory after every `cd`; None where no `cd` came before."""
     stdin: Heredoc | None = None
     """The here-document that the command reads."""
+    expected: Certainty = "always"
+    """As `certainty`, where what only gets something ready succeeds: "always" behind `mkdir -p /logs &&`, for none of
+    that is there to be tested."""
     evaluated: Place | None = None
     """The `eval` of its script that runs it, where that runs nothing else: its status is the command's."""
 

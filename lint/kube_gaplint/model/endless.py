@@ -60,14 +60,14 @@ def only_waits(container: Container) -> Endless | None:
 
 
 def _does_something(command: Command) -> bool:
-    return command.name not in (_NO_CHECK if command.certainty == "repeated" else _NO_WORK)
+    return command.name not in (_NO_CHECK if command.expected == "repeated" else _NO_WORK)
 
 
 def _for_ever(command: Command) -> bool:
-    if command.background or command.certainty in ("conditional", "on-exit", "never-seen"):
+    if command.background or command.expected in ("conditional", "on-exit", "never-seen"):
         return False
     words = [word.known or "" for word in command.words]
-    if command.certainty == "repeated":
+    if command.expected == "repeated":
         return command.name == "sleep" and command.condition.strip() in ALWAYS_TRUE
     if command.name == "sleep":
         return any(_long(text) for text in words[1:])
