@@ -31,9 +31,9 @@ def check(workload: Workload, context: Context) -> Iterator[Gap]:
 
     ## What it flags
     A CPU limit below what the training processes and their data-loader workers keep busy, where the program is told of
-    workers; below four cores a GPU, where the container has several GPUs and that is not known of each (info from two
-    cores a GPU on: programs with few workers need no more). With one GPU and no workers in sight nothing is said down
-    to one core: a single process may need no more. And a container with GPUs on a shared node that requests memory but
+    workers; below four cores a GPU, where that is not known of each. From two cores a GPU on that is info: PyTorch's
+    DataLoader starts no workers unless it is told to, a program that starts one needs no more, and how many it starts
+    may stand in its code. And a container with GPUs on a shared node that requests memory but
     no CPU (where memory is missing too, that finding tells of both). In a batch script: fewer than half as many CPUs a
     node (`--cpus-per-task`, `--cpus-per-gpu`) as the program is told of workers. Launchers without GPUs, slices of
     GPUs, benchmarks and Slurm jobs with `--exclusive` are left alone.
@@ -87,6 +87,7 @@ def check(workload: Workload, context: Context) -> Iterator[Gap]:
     ## References
     - https://www.microsoft.com/en-us/research/publication/an-empirical-study-on-low-gpu-utilization-of-deep-learning-jobs
     - https://github.com/kserve/kserve/issues/1031
+    - https://docs.pytorch.org/docs/stable/data.html#torch.utils.data.DataLoader
     """
     yield from _of_slurm(workload)
     for one in asked(workload, context.profile):
@@ -149,8 +150,6 @@ def _too_low(workload: Workload, one: Asked, bound: Set[str]) -> Iterator[Gap]:
         need, why = busy, f"{counted(workers.value, 'data-loader worker')}{many}"
     if cores >= need:
         return
-    if workers is None and one.devices == 1 and cores >= processes:
-        return  # one process that may load its data by itself
     yield Gap(
         bound.origin,
         f"a CPU limit of {bound.value} is too low for {why}",
