@@ -107,10 +107,15 @@ def _template(context: Context) -> Part:
 
 
 def _labels(context: Context) -> Mapping[str, Setting[str]]:
-    """The labels of the pool's nodes."""
+    """The labels of the pool's nodes that somebody made up: written as labels, or a requirement with one value."""
     spec = context.root.at("spec")
     of_nodes = ("labels",) if context.object.kind == "Provisioner" else ("template", "metadata", "labels")
-    return spec.at(*of_nodes).texts()
+    required: dict[str, Setting[str]] = {}
+    for item in _template(context).at("requirements").items():
+        key, values = item.text("key"), item.strings("values")
+        if key and "/" not in key and item.text("operator") == "In" and isinstance(values, Set) and len(values.value) == 1:
+            required[key] = Set(values.value[0], values.origin)
+    return required | spec.at(*of_nodes).texts()
 
 
 def carries_gpus(context: Context) -> CarriesGpus:

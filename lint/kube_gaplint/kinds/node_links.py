@@ -54,6 +54,8 @@ class Housing:
             known = Tenants.of(tenants)
             for pool in self._told:
                 pool.tenants = known
+                if pool.gpus.answer == "yes":
+                    known.settle(pool.labels)
 
 
 def must_be_told(view: object) -> TypeGuard[NodePool]:

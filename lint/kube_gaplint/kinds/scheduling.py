@@ -46,8 +46,9 @@ def read_affinity(spec: Part) -> Affinity:
     node = affinity.at("nodeAffinity")
     required = node.at("requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms")
     preferred = node.at("preferredDuringSchedulingIgnoredDuringExecution")
+    alternative = len(required.items()) > 1 or bool(required.open_list)
     for item in required.items():
-        terms.extend(_node_terms(item, True))
+        terms.extend(_node_terms(item, True, alternative))
     for item in preferred.items():
         terms.extend(_node_terms(item.at("preference"), False))
     pods: list[PodTerm] = []
@@ -61,12 +62,13 @@ def read_affinity(spec: Part) -> Affinity:
     return Affinity(tuple(terms), tuple(pods), open_because)
 
 
-def _node_terms(part: Part, required: bool) -> Iterator[NodeTerm]:
+def _node_terms(part: Part, required: bool, alternative: bool = False) -> Iterator[NodeTerm]:
     for key in ("matchExpressions", "matchFields"):
         for item in part.at(key).items():
             name = item.text("key")
             if name is not None:
-                yield NodeTerm(name, item.text("operator") or "In", item.strings("values"), required, item.origin)
+                operator, values = item.text("operator") or "In", item.strings("values")
+                yield NodeTerm(name, operator, values, required, item.origin, alternative)
 
 
 def _pod_term(part: Part, anti: bool, required: bool) -> PodTerm:

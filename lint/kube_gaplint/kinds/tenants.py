@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kube_gaplint.model.pod import tolerances
+from kube_gaplint.model.pod import tolerances, wanted_labels
 from kube_gaplint.model.setting import Absent, Set, Unknown
 from kube_gaplint.model.tenants import NAMING_LABELS, SPARED, Tenant
 from kube_gaplint.model.workload import Pod, Workload
@@ -15,10 +15,10 @@ def tenant_of(workload: Workload) -> Tenant | None:
     if workload.batch is not None or not with_gpus:
         return None
     chosen = {
-        f"{label}={one.value}"
+        f"{label}={value}"
         for pod in pods
-        for label in NAMING_LABELS
-        if isinstance(one := pod.node_selector.get(label), Set)
+        for label, value in wanted_labels(pod).items()
+        if label in NAMING_LABELS
     }
     return Tenant(
         subject=workload.subject,
@@ -27,7 +27,7 @@ def tenant_of(workload: Workload) -> Tenant | None:
         pool=None if len(chosen) > 1 else next(iter(chosen), ""),
         spared=all(map(_is_spared, with_gpus)),
         deadline_seconds=workload.deadline_seconds,
-        wants={key: one.value for pod in with_gpus for key, one in pod.node_selector.items() if isinstance(one, Set)},
+        wants={key: value for pod in with_gpus for key, value in wanted_labels(pod).items()},
         tolerances=tuple(map(tolerances, with_gpus)),
     )
 

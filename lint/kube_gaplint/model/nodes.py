@@ -136,8 +136,8 @@ class NodePool(Struct, eq=False):
 
     @property
     def is_chosen(self) -> bool:
-        """Whether a GPU workload names the pool in its node selector."""
-        return bool(self._naming.members)
+        """Whether a GPU workload names the pool, or selects a label of its nodes that no pool of sure GPUs has."""
+        return bool(self._naming.members) or self.tenants.want(self.labels)
 
     @property
     def own_label(self) -> str:
@@ -171,7 +171,7 @@ class NodePool(Struct, eq=False):
     @property
     def has_tenants(self) -> bool:
         """Whether any GPU workload of the given paths may land on the pool."""
-        return self.is_chosen or bool(self._anywhere.members)
+        return bool(self._naming.members) or bool(self._anywhere.members)
 
     @property
     def spares_its_tenants(self) -> bool:

@@ -86,13 +86,15 @@ class Tolerances(Struct, frozen=True):
 
 
 class NodeTerm(Struct, frozen=True):
-    """One expression of node affinity. `required`: the scheduler must keep it."""
+    """One expression of node affinity. `required`: the scheduler must keep it. `alternative`: or another term, whose
+    expressions it need not keep with it."""
 
     key: str
     operator: str
     values: Setting[tuple[str, ...]]
     required: bool
     origin: Origin
+    alternative: bool = False
 
 
 class PodTerm(Struct, frozen=True):
@@ -222,6 +224,18 @@ def tolerations(pod: Pod) -> tuple[Toleration, ...]:
 
 def tolerances(pod: Pod) -> Tolerances:
     return Tolerances(tolerations(pod), "tolerations" not in open_parts(pod) and not pod.overrides_unknown)
+
+
+def wanted_labels(pod: Pod) -> dict[str, str]:
+    """The labels that a node must have to take the pod, with the only value that will do, as far as they are known: its
+    node selector, and required node affinity without an alternative."""
+    wanted = {
+        term.key: term.values.value[0]
+        for term in affinity(pod).nodes
+        if term.required and not term.alternative and term.operator == "In"
+        if isinstance(term.values, Set) and len(term.values.value) == 1
+    }
+    return wanted | {key: one.value for key, one in pod.node_selector.items() if isinstance(one, Set)}
 
 
 def affinity(pod: Pod) -> Affinity:

@@ -115,6 +115,8 @@ class Tenants(Struct, eq=False):
     everyone: Group = field(default_factory=Group)
     by_selector: dict[Selector, Group] = field(default_factory=dict)
     """Of those that any pool may carry, the ones that want the same labels."""
+    settled: set[Selector] = field(default_factory=set)
+    """Of those, the labels that a pool has which surely carries GPUs: another pool with them need not carry any."""
     _by_barriers: dict[Barriers, tuple[Group, Group]] = field(default_factory=dict)
 
     @classmethod
@@ -138,6 +140,14 @@ class Tenants(Struct, eq=False):
         """Those that name no pool, but select a label that somebody gave a pool's nodes, and no other one of somebody's
         own making: without a domain in front (`team`), it would stand on the pool as well."""
         return [group for wants, group in self.by_selector.items() if _fit(labels, wants)]
+
+    def settle(self, labels: Mapping[str, str]) -> None:
+        """A pool whose nodes have these labels surely carries GPUs."""
+        self.settled.update(wants for wants in self.by_selector if _fit(labels, wants))
+
+    def want(self, labels: Mapping[str, str]) -> bool:
+        """Whether one of them selects such a label, and finds it on no pool that surely carries GPUs."""
+        return any(_fit(labels, wants) for wants in self.by_selector if wants not in self.settled)
 
     def admitted(self, barriers: Barriers) -> Group:
         """Those that name no pool, and may land on one with these taints."""
