@@ -10,8 +10,8 @@ from collections.abc import Sequence
 
 _PROGRAMS = frozenset(
     {
-        "touch", "mkdir", "mkfifo", "cp", "mv", "ln", "rm", "install", "chmod", "chown", "cd", "pushd", "echo", "printf",
-        "export", "set", "source", ".", "date", "hostname", "whoami", "pwd", "env", "sleep", "true", ":",
+        "touch", "mkdir", "mkfifo", "cp", "mv", "ln", "rm", "install", "chmod", "chown", "cd", "pushd", "echo",
+        "printf", "export", "set", "source", ".", "date", "hostname", "whoami", "pwd", "env", "sleep", "true", ":",
         "pip", "pip3", "uv", "conda", "mamba", "apt-get", "apt", "apk", "dnf", "yum", "microdnf", "npm", "git",
         "wget", "tar", "unzip", "ssh-keygen", "service", "useradd", "adduser", "mount", "sysctl", "ulimit", "umask",
     }

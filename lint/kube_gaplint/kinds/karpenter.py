@@ -113,7 +113,13 @@ def _labels(context: Context) -> Mapping[str, Setting[str]]:
     required: dict[str, Setting[str]] = {}
     for item in _template(context).at("requirements").items():
         key, values = item.text("key"), item.strings("values")
-        if key and "/" not in key and item.text("operator") == "In" and isinstance(values, Set) and len(values.value) == 1:
+        if (
+            key
+            and "/" not in key
+            and item.text("operator") == "In"
+            and isinstance(values, Set)
+            and len(values.value) == 1
+        ):
             required[key] = Set(values.value[0], values.origin)
     return required | spec.at(*of_nodes).texts()
 

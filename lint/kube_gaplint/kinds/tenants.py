@@ -15,10 +15,7 @@ def tenant_of(workload: Workload) -> Tenant | None:
     if workload.batch is not None or not with_gpus:
         return None
     chosen = {
-        f"{label}={value}"
-        for pod in pods
-        for label, value in wanted_labels(pod).items()
-        if label in NAMING_LABELS
+        f"{label}={value}" for pod in pods for label, value in wanted_labels(pod).items() if label in NAMING_LABELS
     }
     return Tenant(
         subject=workload.subject,

@@ -114,7 +114,8 @@ def run_chain(walker: Walker, chain: Chain) -> Flow:
         before, mark = shell.last, len(shell.out)
         condition = walker.text(chain.start, group[0].start).removesuffix(operator).rstrip()
         branches = Branches(walker)
-        ready = operator == "&&" and all(sign != "||" and _prepares(walker, part) for sign, part in chain.items[: end - 1])
+        before_it = chain.items[: end - 1]
+        ready = operator == "&&" and all(sign != "||" and _prepares(walker, part) for sign, part in before_it)
         branches.add(partial(walker.run_all_of, group), condition, expected="always" if ready else None)
         branches.changes.append({})
         if branches.flows[0] in ("exit", "return"):

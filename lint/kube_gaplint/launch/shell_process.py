@@ -96,9 +96,7 @@ class Shell(Struct, eq=False):
     """Inside a command substitution: commands go to `Script.inner`."""
 
     @contextmanager
-    def under(
-        self, certainty: Certainty, condition: str = "", expected: Certainty | None = None
-    ) -> Iterator[None]:
+    def under(self, certainty: Certainty, condition: str = "", expected: Certainty | None = None) -> Iterator[None]:
         """Commands of this block run only under a condition, or repeatedly."""
         before = (self.certainty, self.expected, self.condition)
         self.certainty = combined(self.certainty, certainty)
