@@ -289,7 +289,10 @@ class FrameworkFacts(Struct, frozen=True, eq=False):
 
 _HF_TIMEOUT = Timeout(
     (Amount(("ddp-timeout",), "seconds"),), 1800.0, "ddp_timeout 1800", "ddp_timeout, in seconds",
-    made_by=("PartialState", "AcceleratorState", "Accelerator", "init_process_group", "init_distributed"),
+    made_by=(
+        "PartialState", "AcceleratorState", "Accelerator", "init_process_group", "init_distributed",
+        "broadcast_object_list", "gather_object",
+    ),
 )  # fmt: skip
 _HF_EXTRA: Mapping[str, tuple[str, ...]] = {
     "data-workers": ("dataloader-num-workers",),

@@ -63,6 +63,8 @@ CALLS: tuple[CallRow, ...] = (
     ),
     _row("accelerator", "Accelerator", "accelerate"),
     _row("accelerate-state", "PartialState AcceleratorState", "accelerate"),
+    # src/accelerate/utils/operations.py: each begins with PartialState()
+    _row("accelerate-operation", "broadcast_object_list gather_object", "accelerate", certain=False),
     _row(
         "hf-arguments",
         "TrainingArguments Seq2SeqTrainingArguments SFTConfig DPOConfig GRPOConfig PPOConfig RewardConfig KTOConfig "

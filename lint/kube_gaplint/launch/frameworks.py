@@ -571,6 +571,7 @@ class _Reader:
             exit_after=self._exit_after(),
             samples_per_step=self._samples(),
             usual_total=self._usual_total(total),
+            unseen_config=next((config.open_because for config in look.configs if config.open_because), ""),
             stop_signals=look.script.stop_signals if look.script is not None else frozenset(),
             extra=self._extra(),
         )

@@ -48,7 +48,8 @@ def check(batch: Batch, context: Context) -> Iterator[Gap]:
     ## What it flags
     A training job with `--time` but neither `--signal` nor an option by which the program itself saves and leaves in
     time (Megatron's `--exit-duration-in-mins`, NeMo's `max_time_per_run`, Lightning's `max_time`). A program whose
-    options are not all seen is judged where its text stands in the repository and mentions no limit of time. Info where
+    options are not all seen, or whose configuration is not, is judged where its text stands in the repository and
+    mentions no limit of time. Info where
     the limit is an hour or less, for jobs of up to 4 GPUs or 16 GPU-hours in all, where the script tells neither nodes
     nor GPUs (whoever submits it chooses them, and may choose few), where the framework has no means of its own to save
     at a signal or a time (verl), where the program's own text acts on SIGTERM, and where the run may well be done by
@@ -213,7 +214,7 @@ def _leaves_in_time(process: TrainingProcess) -> bool:
     watches = (*WATCHES, LIGHTNING_OPTIONS if _in_lightning(process) else LIGHTNING)
     if process.text.mentions(*watches) is False:
         return False
-    if process.options.open_because or not process.program:
+    if process.options.open_because or process.settings.unseen_config or not process.program:
         return True
     if process.framework is not None:
         return not isinstance(leaves, Absent)
