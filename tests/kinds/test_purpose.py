@@ -27,6 +27,13 @@ def purpose(
     ).classified.purpose
 
 
+def test_what_else_speaks_where_a_script_may_do_more_than_it_says() -> None:
+    prepares = "[bash, -c, '/opt/prepare_template.sh --all; /opt/go.sh']"
+    assert purpose(prepares, image="ghcr.io/acme/fastsurfer:2") == "inference"
+    assert purpose(prepares) == "unknown"
+    assert purpose("[bash, -c, 'prepare_x.sh; torchrun main.py']", image="acme/fastsurfer:2") != "inference"
+
+
 def test_what_lies_among_the_tests_of_the_software_is_one() -> None:
     pod = gpu_pod("[torchrun, train.py]")
     job = f"apiVersion: batch/v1\nkind: Job\nmetadata: {{name: x}}\nspec: {{template: {pod}}}\n"

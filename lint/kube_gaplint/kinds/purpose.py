@@ -58,7 +58,8 @@ def classify(workload: Workload) -> Classified:
     if best is not None and best.meaning == "smoke" and best.strength == 3 and _does_more(roles):
         best = None
     if best is not None and best.meaning == "processing" and best.strength < 4 and not _only_processes(roles):
-        best = None
+        best = _decide([hint for hint in hints if hint.meaning != "processing"])
+        best = None if best is not None and best.meaning == "training" else best  # nothing shows that it is the rest
     if workload.batch is not None and workload.batch.on_processors:
         return Classified("cpu", "it asks for no accelerators, or for nodes without any")
     accelerated = _accelerated(workload)
