@@ -1287,7 +1287,6 @@ FRAMEWORKS: tuple[FrameworkFacts, ...] = (
         source="huggingface/accelerate src/accelerate/utils/dataclasses.py:296-301 @16cb6eb8",
         recognition=Recognition(weak_launchers=("accelerate",), imports=("accelerate",), calls=("Accelerator",)),
         visible=False,
-        save_path=(_path("ProjectConfiguration(project_dir)"),),
         retention=(Amount(("ProjectConfiguration(total_limit)",), "steps"),),
         timeout=Timeout(
             (Amount(("InitProcessGroupKwargs(timeout)",), "timedelta"),),

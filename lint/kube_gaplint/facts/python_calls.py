@@ -62,6 +62,10 @@ CALLS: tuple[CallRow, ...] = (
         timeout=("timeout", "timedelta"),
     ),
     _row("accelerator", "Accelerator", "accelerate"),
+    _row(
+        "accelerate-project", "ProjectConfiguration", "accelerate",
+        "project_dir logging_dir automatic_checkpoint_naming total_limit iteration save_on_each_node",
+    ),
     _row("accelerate-state", "PartialState AcceleratorState", "accelerate"),
     # src/accelerate/utils/operations.py: each begins with PartialState()
     _row("accelerate-operation", "broadcast_object_list gather_object", "accelerate", certain=False),

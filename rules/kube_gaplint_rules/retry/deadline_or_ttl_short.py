@@ -128,7 +128,8 @@ def _time_to_live(workload: Workload) -> Iterator[Gap]:
     seconds = duration_seconds(ttl.value)
     if seconds is None or not 0 <= seconds < HOUR:
         return
-    after = f"{duration(seconds)} after its end" if seconds else "at its end"
+    end = "the job's end" if shuts_down else "its end"
+    after = f"{duration(seconds)} after {end}" if seconds else f"at {end}"
     yield Gap(
         shuts_down.origin if shuts_down and not ttl.origin.written else ttl.origin,
         f"ttlSecondsAfterFinished is {ttl.value}{'' if ttl.origin.written else ' by default'}: "
