@@ -18,6 +18,12 @@ WHERE = frozenset(
     {"account", "clusters", "constraint", "exclude", "nodelist", "partition", "prefer", "qos", "reservation"}
 )
 """Options that choose where and at what price a job runs: people switch them on and off from run to run."""
+NEEDED = frozenset(
+    {"requeue", "open-mode", "signal", "time", "nodes", "ntasks", "ntasks-per-node", "gres", "gpus", "gpus-per-node",
+     "gpus-per-task", "gpus-per-socket", "array"}
+)  # fmt: skip
+"""Options that make a job what it is: how it ends and starts again, how large it is and how long it may run. Nobody
+would rather run it without, as people do without `--mem`, `--exclusive` or mail."""
 
 CHECKED_BY_SOME = frozenset({"account", "qos"})
 """Options whose names Slurm looks up where `AccountingStorageEnforce` says so."""
@@ -38,10 +44,11 @@ def check(batch: Batch, _context: Context) -> Iterator[Gap]:
 
     ## What it flags
     A line that sbatch does not read: behind the first command, with a blank between `#` and `SBATCH` in front of an
-    option, indented, or with an option that only srun knows (sbatch then refuses the whole script). With a blank it is
-    a warning, because some people switch lines off so, and info where other directives are in force and the line asks
-    for resources (`--mem`, `--exclusive`), or where it, or one next to it that is written alike, chooses where the job
-    runs (`--partition`, `--qos`): a preemptible queue goes with its `--requeue`. Quiet for `##SBATCH`, for prose, for
+    option, indented, or with an option that only srun knows (sbatch then refuses the whole script). Some people switch
+    lines off with a blank. So it is info, while other directives are in force, where the line, or one next to it that
+    is written alike, chooses where the job runs (`--partition`, `--qos`): a preemptible queue goes with its `--requeue`.
+    And info for what a job runs without as well (`--mem`, `--exclusive`, mail); an error for what makes the job what it
+    is: `--requeue`, `--signal`, `--open-mode`, `--time`, nodes, tasks, GPUs. Quiet for `##SBATCH`, for prose, for
     here-documents that hold another script, for a commented-out alternative of an option that is in force, and for
     placeholders (`<your options>`, `{{ options }}`, also on a line of their own: `{account_line}`), which somebody
     fills in. A shell variable where Slurm wants a number or a name (`--nodes=$NODES`) is flagged where a README or a
@@ -129,11 +136,16 @@ def _refused(batch: Batch, literal: list[Directive]) -> Gap:
 
 
 def _severity(batch: Batch, first: Directive) -> Severity:
-    if first.is_comment and not first.after_command:
-        block = _blocks(batch)[first.line.start.line]
-        if not WHERE.isdisjoint(block) or (HARMLESS.isdisjoint(block) and _some_in_force(batch)):
-            return Severity.INFO
-    return Severity.ERROR if batch.trains and not first.is_comment else Severity.WARNING
+    loud = Severity.ERROR if batch.trains else Severity.WARNING
+    if not first.is_comment:
+        return loud
+    if first.after_command:
+        return Severity.WARNING
+    block = _blocks(batch)[first.line.start.line]
+    chooses = not WHERE.isdisjoint(block)
+    if not _some_in_force(batch):  # its author takes them for directives, or runs the script without Slurm
+        return Severity.WARNING if chooses else loud
+    return Severity.INFO if chooses or NEEDED.isdisjoint(block) else loud
 
 
 @lru_cache(maxsize=4)
