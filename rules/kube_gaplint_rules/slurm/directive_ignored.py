@@ -137,7 +137,7 @@ def _refused(batch: Batch, literal: list[Directive]) -> Gap:
 
 def _severity(batch: Batch, first: Directive) -> Severity:
     loud = Severity.ERROR if batch.trains else Severity.WARNING
-    if not first.is_comment:
+    if not first.is_comment or not first.line.text.startswith("#"):  # nobody switches a line off by indenting it
         return loud
     if first.after_command:
         return Severity.WARNING
