@@ -83,7 +83,6 @@ def check(daemon: NodeDaemon, _context: Context) -> Iterator[Gap]:
             if only_starts
             else "a version that breaks one kind of node breaks all of them, and every run on them, within minutes",
             detail="maxUnavailable",
-            severity=Severity.INFO if only_starts else None,
             related=_related(daemon),
             fix=Fix("roll it a few nodes at a time: maxUnavailable: 10%", (ReplaceValue(most.origin, "10%"),)),
         )

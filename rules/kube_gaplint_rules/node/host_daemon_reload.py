@@ -26,15 +26,15 @@ def check(agent: HostAgent, _context: Context) -> Iterator[Gap]:
 
     ## What it flags
     A DaemonSet, Pod or Job that runs `systemctl daemon-reload`, or restarts containerd, Docker, CRI-O or kubelet, on
-    its host (through `nsenter` or `chroot`). A restart of kubelet alone is a warning. Info where it runs on every node
-    and nothing tells that there are GPUs. Quiet where it drains its node first, where the GPU Operator of the given
-    paths uses CDI, and on nodes without GPUs.
+    its host (through `nsenter` or `chroot`). Info where it runs on every node and nothing tells that there are GPUs.
+    Quiet where it drains its node first, where the GPU Operator of the given paths uses CDI, and on nodes without GPUs.
 
     ## Why it hurts
     Without CDI the runtime's hook gives GPUs to a container behind systemd's back. A reload writes the device rules
     anew, without the GPUs: `Failed to initialize NVML: Unknown Error` in every running container, while the host is
     fine. The containers have to be made anew, so every rank on the node is lost. A kubelet that starts again admits its
-    pods anew, and may end one whose devices are not registered yet.
+    pods anew, and can end those whose devices are not registered yet: reports of it reach from Kubernetes 1.25 to
+    1.31.
 
     ## Bad
     ```yaml
@@ -85,6 +85,8 @@ def check(agent: HostAgent, _context: Context) -> Iterator[Gap]:
     ## References
     - https://github.com/NVIDIA/nvidia-container-toolkit/issues/48
     - https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/troubleshooting.html
+    - https://github.com/kubernetes/kubernetes/issues/118559
+    - https://github.com/kubernetes/kubernetes/issues/133382
     """
     if agent.gpus.answer == "no" or agent.drains_first or agent.cdi_may_be_on:
         return
@@ -97,18 +99,17 @@ def _gap(agent: HostAgent, actions: list[HostAction]) -> Gap:
     first = actions[0]
     certain = agent.gpus.answer == "yes"
     kubelet = all(action.kind == "kubelet-restart" for action in actions)
-    loud = Severity.WARNING if kubelet else Severity.ERROR
     related = [Related(action.origin, WHAT[action.kind]) for action in actions[1:]]
     if agent.gpus.origin is not None:
         related.append(Related(agent.gpus.origin, agent.gpus.reason))
     return Gap(
         first.origin,
         f"{first.what} runs on {'GPU nodes' if certain else 'nodes that may carry GPUs'}: {WHAT[first.kind]}",
-        "a pod whose devices are not back yet may be ended (UnexpectedAdmissionError)"
+        "running pods whose devices are not registered yet can be ended (UnexpectedAdmissionError)"
         if kubelet
         else "running containers lose their GPUs (NVML: Unknown Error), and every rank on the node with them",
         detail="+".join(sorted({action.kind for action in actions})),
-        severity=loud if certain else Severity.INFO,
+        severity=Severity.ERROR if certain else Severity.INFO,
         related=tuple(related),
         fix=Fix("do it in the node's image, or drain the node first, or hand GPUs out through CDI"),
     )

@@ -46,14 +46,14 @@ def check(batch: Batch, _context: Context) -> Iterator[Gap]:
     A line that sbatch does not read: behind the first command, with a blank between `#` and `SBATCH` in front of an
     option, indented, or with an option that only srun knows (sbatch then refuses the whole script). Some people switch
     lines off with a blank. So it is info, while other directives are in force, where the line, or one next to it that
-    is written alike, chooses where the job runs (`--partition`, `--qos`): a preemptible queue goes with its `--requeue`.
-    And info for what a job runs without as well (`--mem`, `--exclusive`, mail); an error for what makes the job what it
-    is: `--requeue`, `--signal`, `--open-mode`, `--time`, nodes, tasks, GPUs. Quiet for `##SBATCH`, for prose, for
-    here-documents that hold another script, for a commented-out alternative of an option that is in force, and for
-    placeholders (`<your options>`, `{{ options }}`, also on a line of their own: `{account_line}`), which somebody
-    fills in. A shell variable where Slurm wants a number or a name (`--nodes=$NODES`) is flagged where a README or a
-    script beside it gives this very file to sbatch and nothing there may fill it in first (`envsubst`, `sed`), and
-    where only a shell could: `--account=${ACCOUNT:?}`.
+    is written alike, chooses where the job runs (`--partition`, `--qos`): a preemptible queue goes with its
+    `--requeue`. It is info for what a job runs without as well (`--mem`, `--exclusive`, mail); an error for what makes
+    the job what it is: `--requeue`, `--signal`, `--open-mode`, `--time`, nodes, tasks, GPUs. Quiet for `##SBATCH`, for
+    prose, for here-documents that hold another script, for a commented-out alternative of an option that is in force,
+    and for placeholders (`<your options>`, `{{ options }}`, also on a line of their own: `{account_line}`), which
+    somebody fills in. A shell variable where Slurm wants a number or a name (`--nodes=$NODES`) is flagged where a
+    README or a script beside it gives this very file to sbatch and nothing there may fill it in first (`envsubst`,
+    `sed`), and where only a shell could: `--account=${ACCOUNT:?}`.
 
     ## Why it hurts
     This rule follows from how sbatch reads a script: it stops at the first line that is neither blank nor a comment,
