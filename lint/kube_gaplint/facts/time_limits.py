@@ -12,11 +12,11 @@ EXIT_OPTION = lazy_re.compile(
 )
 """Names that programs of no known framework give to an option by which they save and leave in time."""
 WATCHES = (
-    "SLURM_JOB_END_TIME", "max_time", "time_limit", "timelimit", "walltime", "wall_time", "max_run",
-    "max_hours", "max_minutes", "max_seconds", "max_train_", "max_duration", "exit_duration", "stop_after", "deadline",
-    "time_budget", "job_time", "composer", "submitit",
+    "SLURM_JOB_END_TIME", *(f"max_time{end}" for end in "_=:,.) \"'\n"), "time_limit", "timelimit", "walltime",
+    "wall_time", "max_run", "max_hours", "max_minutes", "max_seconds", "max_train_", "max_duration", "exit_duration",
+    "stop_after", "deadline", "time_budget", "job_time", "composer", "submitit",
 )  # fmt: skip
-"""What a program mentions that may save and leave in time, whatever options it is given."""
+"""What a program mentions that may save and leave in time, whatever options it is given (not `max_timesteps`)."""
 LIGHTNING, LIGHTNING_OPTIONS = "lightning", "LightningCLI"
 """Lightning's Trainer leaves by its `max_time`, which its own command line and configurations may give as well."""
 
