@@ -26,7 +26,8 @@ def test_options_that_do_not(name: str) -> None:
 @pytest.mark.parametrize(
     ("text", "watches"),
     [
-        ("Trainer(max_time=limit)", True), ('config["max_time"]', True), ("opt.max_time:", True), ("the max_time\n", True),
+        ("Trainer(max_time=limit)", True), ('config["max_time"]', True),
+        ("opt.max_time:", True), ("the max_time\n", True),
         ("ema = EMA(max_timesteps=1000)", False), ("deadline = time() + left", True), ("for step in steps:", False),
     ],
 )  # fmt: skip
