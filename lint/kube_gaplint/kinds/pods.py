@@ -14,11 +14,11 @@ from kube_gaplint.facts.images import is_image_file, parse_reference
 from kube_gaplint.kinds.checkouts import Checkout
 from kube_gaplint.kinds.context import Context
 from kube_gaplint.kinds.fields import Part
+from kube_gaplint.kinds.hooks import read_hook
 from kube_gaplint.kinds.own_images import OwnImage
 from kube_gaplint.kinds.paths import fields_of
 from kube_gaplint.kinds.scheduling import (
     read_affinity,
-    read_hook,
     read_ports,
     read_probe,
     read_security,
@@ -241,7 +241,8 @@ class _ContainerReader(Struct):
         for key, kind in (("livenessProbe", "liveness"), ("readinessProbe", "readiness"), ("startupProbe", "startup")):
             exposed[kind] = read_probe(part, key, kind)  # type: ignore[arg-type]
         for key, kind in (("preStop", "pre_stop"), ("postStart", "post_start")):
-            exposed[kind] = read_hook(part, key)
+            told = _words(part.at("lifecycle", key, "exec", "command"), environment)
+            exposed[kind] = read_hook(part, key, told, environment, files)
         container.exposed = {key: value for key, value in exposed.items() if value is not None}
         self._start(container, part, words)
         return container

@@ -1,4 +1,4 @@
-"""Where pods may run, and the contexts in which they do: tolerations, affinity, spread, security, probes, hooks."""
+"""Where pods may run, and the contexts in which they do: tolerations, affinity, spread, security, probes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from kube_gaplint.kinds.fields import Part
 from kube_gaplint.model.pod import (
     Action,
     Affinity,
-    Hook,
     NodeTerm,
     PodTerm,
     Port,
@@ -119,7 +118,7 @@ _ACTIONS: tuple[tuple[str, Action], ...] = (
 )  # fmt: skip
 
 
-def _action(part: Part) -> Action:
+def action_of(part: Part) -> Action:
     return next((action for key, action in _ACTIONS if part.at(key).present), "unknown")
 
 
@@ -129,7 +128,7 @@ def read_probe(container: Part, key: str, kind: ProbeKind) -> Probe | None:
         return None
     return Probe(
         kind=kind,
-        action=_action(part),
+        action=action_of(part),
         command=part.strings("exec", "command"),
         initial_delay=part.seconds("initialDelaySeconds", default=0.0, note=KUBELET),
         period=part.seconds("periodSeconds", default=10.0, note=KUBELET),
@@ -140,20 +139,7 @@ def read_probe(container: Part, key: str, kind: ProbeKind) -> Probe | None:
     )
 
 
-def read_hook(container: Part, key: str) -> Hook | None:
-    part = container.at("lifecycle", key)
-    if not part.present or part.unknown:
-        return None
-    command = part.at("exec", "command")
-    return Hook(
-        action=_action(part),
-        command=_verbatim_strings(command),
-        sleep=part.seconds("sleep", "seconds"),
-        origin=part.origin,
-    )
-
-
-def _verbatim_strings(part: Part) -> Setting[tuple[str, ...]]:
+def verbatim_strings(part: Part) -> Setting[tuple[str, ...]]:
     if not part.present:
         return part.strings()
     found = [item.verbatim() for item in part.items()]

@@ -29,10 +29,8 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
 
 from msgspec import Struct, field
 
-from kube_gaplint import lazy_re
 from kube_gaplint.facts import probes
 from kube_gaplint.model.setting import Absent, Origin, Set, Setting, Unknown
-from kube_gaplint.model.units import duration_seconds
 from kube_gaplint.text.nodes import Scalar
 
 if TYPE_CHECKING:
@@ -175,11 +173,13 @@ class Probe(Struct, frozen=True):
 
 
 class Hook(Struct, frozen=True):
-    """A lifecycle hook. `sleep`: seconds of the sleep action; `command`: of the exec action, scripts unread."""
+    """A lifecycle hook. `sleep`: seconds of the sleep action; `command`: of the exec action, scripts unread.
+    `seconds`: for how long it surely sleeps, by the one or the other; None where it surely does not."""
 
     action: Action
     command: Setting[tuple[str, ...]]
     sleep: Setting[float]
+    seconds: float | None
     origin: Origin
 
 
@@ -269,22 +269,6 @@ def hook(container: Container, when: Literal["pre_stop", "post_start"]) -> Hook 
 
 _SHELLS = frozenset({"sh", "bash", "dash", "ash"})
 _SHELL_OPTIONS = frozenset({"-c", "-lc", "-ec", "-ce", "-xc"})
-_SLEEP = lazy_re.compile(r"(?:exec\s+)?(?:/bin/|/usr/bin/)?sleep\s+([0-9.]+[smh]?)\s*;?")
-
-
-def hook_seconds(found: Hook) -> float | None:
-    """How long a hook surely takes: a sleep action, `sleep 45`, or a shell that does that alone; else None."""
-    if found.action == "sleep":
-        return found.sleep.value if isinstance(found.sleep, Set) else None
-    if found.action != "exec" or not isinstance(found.command, Set):
-        return None
-    words = found.command.value
-    if len(words) == 3 and words[1] == "-c" and words[0].rsplit("/", 1)[-1] in _SHELLS:
-        line = words[2].strip()
-    else:
-        line = " ".join(words)
-    match = _SLEEP.fullmatch(line)
-    return None if match is None else duration_seconds(match[1])
 
 
 def asks_no_program(found: Probe) -> bool:
