@@ -15,6 +15,7 @@ from kube_gaplint.facts.images import (
     nccl_of_month,
     parse_reference,
     release,
+    surely_differ,
 )
 
 
@@ -153,3 +154,27 @@ def test_any_reference_is_read(text: str) -> None:
 def test_any_reference_like_text_is_read(text: str) -> None:
     found = contents(text)
     assert found.torch is None or all(part >= 0 for part in found.torch)
+
+
+DIGEST = "@sha256:" + "a" * 63
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "differ"),
+    [
+        ("a:1", "a:2", True),
+        ("a:1", "b:1", True),
+        ("a", "a:latest", False),
+        ("a:1", "docker.io/library/a:1", False),
+        ("b/a:1", "registry-1.docker.io/b/a:1", False),
+        ("b/a:1", "ghcr.io/b/a:1", True),
+        (f"a:1{DIGEST}1", f"mirror.io/a{DIGEST}1", False),
+        (f"a:1{DIGEST}1", f"a:1{DIGEST}2", True),
+        (f"a{DIGEST}1", "a:2", False),
+        (f"a:1{DIGEST}1", "a:2", True),
+        (f"a{DIGEST}1", "b:2", True),
+    ],
+)
+def test_whether_two_references_differ(one: str, other: str, differ: bool) -> None:
+    assert surely_differ(one, other) is differ
+    assert surely_differ(other, one) is differ

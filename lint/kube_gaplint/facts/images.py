@@ -80,6 +80,30 @@ def parse_reference(text: str) -> Reference:
     return Reference("", repository, tag, digest)
 
 
+_DOCKER_HUB = frozenset({"", "docker.io", "index.docker.io", "registry-1.docker.io"})
+"""Docker Hub, which a reference without a registry means (distribution/reference, `ParseNormalizedNamed`)."""
+
+
+def surely_differ(one: str, other: str) -> bool:
+    """Whether two references surely name different images: `x`, `x:latest` and `docker.io/library/x` are one. A digest
+    and a tag may well be the same image."""
+    first, second = parse_reference(one), parse_reference(other)
+    if first.digest and second.digest:
+        return first.digest != second.digest
+    if _full_name(first) != _full_name(second):
+        return True
+    if first.digest or second.digest:
+        return bool(first.tag and second.tag) and first.tag != second.tag
+    return (first.tag or "latest") != (second.tag or "latest")
+
+
+def _full_name(reference: Reference) -> tuple[str, str]:
+    if reference.registry not in _DOCKER_HUB:
+        return reference.registry, reference.repository
+    whole = reference.repository if "/" in reference.repository else f"library/{reference.repository}"
+    return "docker.io", whole
+
+
 def is_image_file(text: str) -> bool:
     """Whether an image is a file on a disk (enroot, Apptainer), not a reference to a registry."""
     return text.endswith(_SQUASHED) or text.startswith(("/", "./", "../", "~"))

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kube_gaplint.facts.images import surely_differ
 from kube_gaplint.findings import Fix, Gap, Related, Severity
 from kube_gaplint.model.needs import has_several_roles
 from kube_gaplint.model.setting import Set
@@ -22,7 +23,7 @@ def check(workload: Workload, _context: Context) -> Iterator[Gap]:
 
     ## What it flags
     Roles of one training gang whose GPU containers name different images or tags. A launcher or head without GPUs is
-    left alone.
+    left alone, and so are two spellings of one image (`docker.io/`, `:latest`, a digest beside a tag).
 
     ## Why it hurts
     Ranks must agree on the NCCL and torch releases. With two of them, the first collective hangs or fails with an error
@@ -100,7 +101,7 @@ def check(workload: Workload, _context: Context) -> Iterator[Gap]:
     first = known[0][1].image
     for role, container in known[1:]:
         image = container.image
-        if isinstance(first, Set) and isinstance(image, Set) and image.value != first.value:
+        if isinstance(first, Set) and isinstance(image, Set) and surely_differ(image.value, first.value):
             yield Gap(
                 image.origin,
                 f"role {role.name} runs {image.value}, and {known[0][0].name} runs {first.value}",
