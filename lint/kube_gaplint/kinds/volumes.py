@@ -244,7 +244,8 @@ def read_mounts(container: Part) -> tuple[Mount, ...]:
     found = []
     for item in container.at("volumeMounts").items():
         path = _absolute(item.string("mountPath"))
-        sub_path = item.text("subPath") or item.text("subPathExpr") or ""
+        expression = item.at("subPathExpr").verbatim()  # `$(POD_NAME)` is no template of somebody's
+        sub_path = item.text("subPath") or (expression.value if isinstance(expression, Set) else "")
         read_only = item.boolean("readOnly", default=False)
         writable = not (isinstance(read_only, Set) and read_only.value)
         found.append(Mount(path, item.text("name") or "", sub_path, not writable, item.origin))
