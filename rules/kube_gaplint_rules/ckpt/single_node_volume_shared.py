@@ -5,8 +5,9 @@ from collections.abc import Iterator
 from kube_gaplint.facts.purposes import SERVER_KINDS
 from kube_gaplint.findings import Fix, Gap, Related, Severity
 from kube_gaplint.model.needs import knows_access_modes
+from kube_gaplint.model.pod import affinity
 from kube_gaplint.model.setting import Set
-from kube_gaplint.model.workload import Role, Volume, Workload
+from kube_gaplint.model.workload import Pod, Role, Volume, Workload
 from kube_gaplint.rule import Context, rule
 
 ONE_NODE = frozenset({"ReadWriteOnce", "ReadWriteOncePod"})
@@ -109,7 +110,7 @@ def check(workload: Workload, _context: Context) -> Iterator[Gap]:
         pods = sum(role.replicas.value for role, _ in pairs if isinstance(role.replicas, Set))
         modes = pairs[0][1].access_modes
         assert isinstance(modes, Set)
-        pinned = all(HOSTNAME in role.pod.node_selector for role, _ in pairs)
+        pinned = all(_pinned(role.pod) for role, _ in pairs)
         if pods <= 1 or (pinned and "ReadWriteOnce" in modes.value):
             continue
         volume = pairs[0][1]
@@ -121,6 +122,18 @@ def check(workload: Workload, _context: Context) -> Iterator[Gap]:
             related=(Related(modes.origin, "the claim's access modes"),),
             fix=Fix("use a claim with ReadWriteMany, or give each pod its own"),
         )
+
+
+def _pinned(pod: Pod) -> bool:
+    """Its pods may run on one node alone, by a selector or a required affinity."""
+    return HOSTNAME in pod.node_selector or any(
+        term.required
+        and term.key in {HOSTNAME, "metadata.name"}
+        and term.operator == "In"
+        and isinstance(term.values, Set)
+        and len(term.values.value) == 1
+        for term in affinity(pod).nodes
+    )
 
 
 def _one_node(volume: Volume) -> bool:
