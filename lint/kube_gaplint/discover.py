@@ -255,6 +255,8 @@ def interest_of(data: bytes, *, json: bool = False, kinds: frozenset[str] = froz
             open_kinds |= 1
         elif kind not in facts.PLAIN_KINDS:
             open_kinds |= 2
+            if kind == facts.CLEANER_KIND and facts.CLEANER_MARK in text:
+                found = found or "evidence"
     if not open_kinds:
         return found
     if open_kinds & 2:

@@ -49,6 +49,9 @@ EVIDENCE_KINDS = frozenset(
 )  # fmt: skip
 """Kinds that say something about a judged object without being named by it: read when there is one."""
 
+CLEANER_KIND, CLEANER_MARK = "CronJob", "claimName"
+"""A kind that is evidence where it has a claim: it may delete what a training job saves there."""
+
 NAMED_KINDS = frozenset(
     {
         "ConfigMap", "Secret", "PersistentVolumeClaim", "PersistentVolume", "Service", "ExternalSecret", "SealedSecret",

@@ -48,6 +48,14 @@ OWN_LOOP = (".backward(", "optimizer.step(", "value_and_grad", "GradientTape")
 """Parts of the text of a script that trains in a loop of its own."""
 
 DELETING_PROGRAMS = frozenset({"rm", "find", "tmpwatch", "tmpreaper"})
+LISTING_PROGRAMS = frozenset({"ls", "du", "stat", "fd"})
+"""Programs by which a script finds what it then deletes."""
+
+DELETES = lazy_re.compile(
+    r"(?<![\w/.-])(?:/bin/|/usr/bin/)?(?:rm|rmdir|unlink|tmpwatch|tmpreaper)(?![\w.-])|(?<!\w)-delete\b|"
+    r"\b(?:rmtree|os\.remove)\b|(?i:prun(?:e|ing)|clean|retention|rotate|evict|garbage)"
+)
+"""What a command holds, or a program is called, that deletes files."""
 
 FUSE_DRIVERS = ("gcsfuse", "s3.csi", "mountpoint", "blob.csi", "ossplugin", "s3fs", "goofys", "csi-s3", "rclone")
 """Parts of the names of CSI drivers that show a bucket as a folder (each driver's own documentation)."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -11,6 +11,7 @@ from msgspec import Struct, field
 
 from kube_gaplint.facts import surroundings as facts
 from kube_gaplint.facts.schedulers import POD_GROUP_KEYS
+from kube_gaplint.facts.storage import DELETES
 from kube_gaplint.kinds.autoscalers import Autoscalers
 from kube_gaplint.kinds.fields import Part
 from kube_gaplint.kinds.selectors import Demand, demands, pairs, select
@@ -78,6 +79,8 @@ class Around(Struct, dict=True):
     _selectors: dict[tuple[str, str], list[KubeObject]] = field(default_factory=dict)
     _budgets: dict[tuple[str, str], list[tuple[KubeObject, tuple[Demand, ...]]]] = field(default_factory=dict)
     _reclaim: dict[str, Setting[str]] = field(default_factory=dict)
+    _cleaners: list[tuple[str, str, Evidence]] = field(default_factory=list)
+    """Namespace and claim of what deletes files on a claim."""
     _by_namespace: dict[str, tuple[LimitDefaults, ...]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -117,10 +120,13 @@ class Around(Struct, dict=True):
                 self._single_process_kill = Evidence(what, origin)
         if item.is_a("apps", "Deployment", "DaemonSet"):
             self._by_image(item, what)
+            self._cleaners += _cleaned(item, what)
         elif item.is_a("policy", "PodDisruptionBudget"):
             self._index_budget(item)
         elif item.is_a("", "Service"):
             self._index(item, Part.of(item.node).at("spec", "selector"))
+        elif item.is_a("batch", "CronJob"):
+            self._cleaners += _cleaned(item, what)
         elif item.is_a("storage.k8s.io", "StorageClass"):
             default = "the default of a StorageClass"
             self._reclaim[item.name] = Part.of(item.node).string("reclaimPolicy", default="Delete", note=default)
@@ -173,6 +179,11 @@ class Around(Struct, dict=True):
             single_process_kill=self._single_process_kill,
             namespace_labels=self._namespace_labels(namespace, near),
             reclaim_policies=self._reclaim,
+            cleaned_claims={
+                claim: evidence
+                for own, claim, evidence in self._cleaners
+                if not (own and namespace) or own == namespace
+            },
             pools=pools,
             most_gpus_per_node=self.bundle.gpus_of_nodes(near.file) if _shares_nodes(workload) else None,
         )
@@ -300,6 +311,28 @@ def _shares_nodes(workload: Workload) -> bool:
 
     counts = (role.pod.accelerator_count for role in workload.roles if role.trains)
     return any(isinstance(count, Set) and 0 < count.value < GPUS_OF_A_BOARD for count in counts)
+
+
+def _cleaned(item: KubeObject, what: str) -> Iterator[tuple[str, str, Evidence]]:
+    """The claims that a CronJob or the like mounts and deletes files on, by its commands or its name."""
+    above = ("spec", "jobTemplate") if item.kind == "CronJob" else ()
+    spec = Part.of(item.node).at(*above, "spec", "template", "spec")
+    claims = {
+        one.text("name"): claim
+        for one in spec.at("volumes").items()
+        if (claim := one.text("persistentVolumeClaim", "claimName"))
+    }
+    for container in spec.at("containers").items() if claims else ():
+        command, args = container.at("command"), container.at("args")
+        told = [one.node for one in (command, args) if one.node is not None]
+        found = next((text for node in told if (text := _text_in(node, DELETES)) is not None), None)
+        if found is None and DELETES.search(item.name) is None:
+            continue
+        origin = container.origin if found is None else Origin(found.place, node=found)
+        for mount in container.at("volumeMounts").items():
+            claim = claims.get(mount.text("name"))
+            if claim is not None and not mount.is_true("readOnly"):
+                yield item.namespace, claim, Evidence(what, origin)
 
 
 def _text_in(root: Node, pattern: re.Pattern[str]) -> Scalar | None:

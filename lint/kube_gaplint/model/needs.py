@@ -224,8 +224,8 @@ def sets_retention(process: TrainingProcess) -> bool:
 
 
 def mounts_by_driver(process: TrainingProcess) -> bool:
-    """A CSI driver mounts a volume of its pod."""
-    return any(volume.kind == "csi" for volume in process.role.pod.volumes)
+    """A volume of its pod is mounted by a CSI driver that is in the paths."""
+    return any(volume.backing is not None for volume in process.role.pod.volumes)
 
 
 # Of environment variables

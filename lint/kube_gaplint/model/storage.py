@@ -11,12 +11,15 @@ from msgspec import Struct
 from kube_gaplint import lazy_re
 from kube_gaplint.facts.storage import (
     COPYING_PROGRAMS,
+    DELETES,
     DELETING_PROGRAMS,
+    LISTING_PROGRAMS,
     NODE_LOCAL_FOLDERS,
     SPECIAL_FOLDERS,
     UPLOADING_CALLS,
     UPLOADING_COMMANDS,
 )
+from kube_gaplint.model.command import Command
 from kube_gaplint.model.setting import Absent, Set, Setting, Unknown
 from kube_gaplint.model.training import TrainingProcess
 from kube_gaplint.model.workload import Container, Mount, Pod, Volume, Workload
@@ -210,9 +213,27 @@ def copied_by_others(process: TrainingProcess, path: str, volume: Volume | None)
     return _handled(process, path, COPYING_PROGRAMS)
 
 
-def thinned_out(process: TrainingProcess, path: str) -> bool:
-    """Whether a command of the script deletes files at a path."""
-    return _handled(process, path, DELETING_PROGRAMS)
+def thinned_out(process: TrainingProcess, path: str, volume: Volume) -> bool:
+    """Whether something deletes files at a path: a command of the script, a container beside the program that has the
+    volume, or another workload in the given paths that has the claim."""
+    if _handled(process, path, DELETING_PROGRAMS):
+        return True
+    claim = volume.source.value if volume.kind == "claim" and isinstance(volume.source, Set) else ""
+    if claim in process.workload.surroundings.cleaned_claims:
+        return True
+    if _handled(process, path, LISTING_PROGRAMS) and any(map(_deletes, process.container.commands)):
+        return True  # `ls -1dt /ckpt/iter_* | tail -n +4 | xargs rm -rf`
+    pod = process.role.pod
+    beside = (one for one in (*pod.containers, *pod.init_containers) if one is not process.container)
+    return any(
+        any(mount.volume == volume.name and not mount.read_only for mount in one.mounts)
+        and any(map(_deletes, one.commands))
+        for one in beside
+    )
+
+
+def _deletes(command: Command) -> bool:
+    return any(DELETES.search(word.shown) is not None for word in command.words)
 
 
 def _handled(process: TrainingProcess, path: str, programs: frozenset[str]) -> bool:

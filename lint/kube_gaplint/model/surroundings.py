@@ -144,6 +144,8 @@ class Surroundings(Struct, frozen=True):
     namespace_labels: Mapping[str, Setting[str]] = field(default_factory=dict)
     reclaim_policies: Mapping[str, Setting[str]] = field(default_factory=dict)
     """By StorageClass name, for the classes in the paths."""
+    cleaned_claims: Mapping[str, Evidence] = field(default_factory=dict)
+    """Claims on which another workload in the paths deletes files, by their names."""
     most_gpus_per_node: Setting[int] | None = None
     """The most GPUs that a node of the pools has which commands beside the manifest make."""
     pools: Pools = field(default_factory=Pools)

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kube_gaplint.facts.storage import FUSE_DRIVERS
 from kube_gaplint.findings import Fix, Gap, Related, Severity
+from kube_gaplint.model.data import driver_of, is_bucket
 from kube_gaplint.model.needs import mounts_by_driver
 from kube_gaplint.model.setting import Set
 from kube_gaplint.model.storage import kept
@@ -24,8 +24,9 @@ def check(process: TrainingProcess, _context: Context) -> Iterator[Gap]:
     """Checkpoints are written straight to a bucket that is mounted as a folder.
 
     ## What it flags
-    A save path on a gcsfuse, Mountpoint for S3, s3fs or blobfuse volume, with no local tier in front of it. Programs
-    that write to the bucket by its address (`gs://`, `s3://`) are left alone.
+    A save path on a gcsfuse, Mountpoint for S3, s3fs or blobfuse volume, with no local tier in front of it: a volume of
+    the pod, or a claim whose PersistentVolume or StorageClass stands in the given paths. Programs that write to the
+    bucket by its address (`gs://`, `s3://`) are left alone.
 
     ## Why it hurts
     Such a folder has no rename and no partial write: a save that is interrupted leaves a torn file under its final
@@ -89,16 +90,16 @@ def check(process: TrainingProcess, _context: Context) -> Iterator[Gap]:
     if isinstance(settings.in_memory, Set) and settings.in_memory.value:
         return
     volume = kept(process, path).volume
-    if volume is None or volume.kind != "csi" or not isinstance(volume.source, Set):
+    if volume is None or not is_bucket(volume):
         return
-    driver = volume.source.value
-    if any(part in driver.lower() for part in FUSE_DRIVERS):
-        yield Gap(
-            path.origin,
-            f"checkpoints go to {path.value}, a bucket that {driver} shows as a folder",
-            "an interrupted save leaves a torn file, and a slow upload stalls all GPUs",
-            detail="fuse",
-            related=(Related(volume.origin, "the bucket"),),
-            fix=Fix("save to a local disk and copy in the background, or write by the bucket's address"),
-            container=process.container.name,
-        )
+    claimed = volume.kind == "claim"
+    backing = (Related(volume.backing.origin, "what mounts the bucket"),) if claimed and volume.backing else ()
+    yield Gap(
+        path.origin,
+        f"checkpoints go to {path.value}, a bucket that {driver_of(volume)} shows as a folder",
+        "an interrupted save leaves a torn file, and a slow upload stalls all GPUs",
+        detail="fuse",
+        related=(Related(volume.origin, "the claim" if claimed else "the bucket"), *backing),
+        fix=Fix("save to a local disk and copy in the background, or write by the bucket's address"),
+        container=process.container.name,
+    )

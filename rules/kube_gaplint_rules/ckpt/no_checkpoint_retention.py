@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 from kube_gaplint import lazy_re
 from kube_gaplint.findings import Fix, Gap, Related, Severity, beside
+from kube_gaplint.model.data import is_bucket
 from kube_gaplint.model.pace import Pace
 from kube_gaplint.model.setting import Absent, Set
 from kube_gaplint.model.storage import kept, thinned_out
@@ -30,7 +31,9 @@ def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
 
     ## What it flags
     Periodic saves to a claim whose size stands in the given paths, with no option that thins them out. Runs with up to
-    5 checkpoints in all, adapters (LoRA), which are small, and scripts that delete old ones, are left alone.
+    5 checkpoints in all, adapters (LoRA), which are small, and claims that show a bucket are left alone, and so is what
+    deletes old ones: the start script, a container beside it, or a CronJob, Deployment or DaemonSet in the given paths
+    that mounts the claim.
 
     ## Why it hurts
     A full volume fails the save, and often the run. Fine-tuning jobs of the Foundation Model Stack died this way with
@@ -107,11 +110,11 @@ def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
     if _trains_adapters(process):
         return
     volume = kept(process, path).volume
-    if volume is None or volume.kind != "claim" or not isinstance(volume.capacity, Set):
-        return
+    if volume is None or volume.kind != "claim" or not isinstance(volume.capacity, Set) or is_bucket(volume):
+        return  # a bucket has no size: that of its claim says nothing
     pace = Pace.of(process, context.profile)
     share = pace.share_of_run(interval.value)
-    if pace.smoke or (share is not None and share * FEW >= 1) or thinned_out(process, path.value):
+    if pace.smoke or (share is not None and share * FEW >= 1) or thinned_out(process, path.value, volume):
         return
     count = f"about {1 / share:,.0f} checkpoints" if share else "a checkpoint"
     each = "" if share else f" every {interval.value}"
