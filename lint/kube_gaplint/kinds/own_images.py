@@ -63,6 +63,26 @@ class OwnImage:
             out[name] = value if same else Unknown("the Dockerfiles around it do not agree", value.origin)
         return out
 
+    def packages(self) -> frozenset[str]:
+        """The packages that its Dockerfile surely installs by pip, as they are written there; of several that may be
+        meant those of all."""
+        from kube_gaplint.launch.dockerfile import built
+        from kube_gaplint.model.start import asked_of_pip
+
+        images = [built(recipe) for recipe in self._recipes()]
+        each = [
+            frozenset[str]().union(
+                *(
+                    asked_of_pip(command, image.files) or ()
+                    for command in image.commands
+                    if command.certainty == "always" and not command.fallback
+                )
+            )
+            for image in images
+            if image is not None
+        ]
+        return frozenset.intersection(*each) if each and len(each) == len(images) else frozenset()
+
     def folders(self) -> tuple[str, ...]:
         """Every folder in which its container may start; none where that is not known."""
         from kube_gaplint.launch.dockerfile import built

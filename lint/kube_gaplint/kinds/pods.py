@@ -236,6 +236,7 @@ class _ContainerReader(Struct):
             "files": files,
             "recipes": own.recipe,
             "folders": own.folders,
+            "packages": own.packages,
             "image_starts": own.starts if command.state is False and args.state is False else None,
         }
         for key, kind in (("livenessProbe", "liveness"), ("readinessProbe", "readiness"), ("startupProbe", "startup")):

@@ -22,6 +22,7 @@ from kube_gaplint.kinds.assembly import ALL, FAILURE, assemble, helpers_do_not_t
 from kube_gaplint.kinds.checkouts import in_repository, is_own_archive
 from kube_gaplint.kinds.context import Context
 from kube_gaplint.kinds.fields import Part
+from kube_gaplint.kinds.own_images import OwnImage
 from kube_gaplint.kinds.paths import fields_of
 from kube_gaplint.kinds.pods import Making, read_pod
 from kube_gaplint.kinds.ray_environment import read_runtime_environment
@@ -203,7 +204,7 @@ def _entrypoint(spec: Part, roles: list[Role], context: Context) -> list[Role]:
         scripts=list(started.scripts),
         entrypoint_unknown=started.unknown,
         fields={},
-        exposed={"files": files},
+        exposed={"files": files, "packages": OwnImage(base.image, context, "", (script,)).packages},
     )
     pod = replace(head.pod, containers=(driver,), init_containers=())
     return [Role("entrypoint", part.origin, pod, Set(1, replace(part.origin, via="derived")), trains=False)]

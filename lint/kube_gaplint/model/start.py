@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from msgspec import Struct
 
@@ -30,7 +30,7 @@ from kube_gaplint.facts.installs import (
 )
 from kube_gaplint.model.command import Command, Word
 from kube_gaplint.model.environment import Environment
-from kube_gaplint.model.setting import Absent, Set
+from kube_gaplint.model.setting import Absent, Set, Unknown
 from kube_gaplint.model.workload import Container, Role, Workload
 from kube_gaplint.text.source import Files, no_files
 
@@ -116,17 +116,21 @@ def runtime_fetches(workload: Workload) -> Iterator[Fetch]:
     given = workload.exposed.get("runtime_environment")
     if not isinstance(given, RuntimeEnvironment):
         return
-    yield from fetches(list(given.commands))
+    yield from fetches(list(given.commands), holds=lambda: _held_by_all(workload))
     for word in given.archives:
         found = BRANCH_ARCHIVE.fullmatch(word.shown)
         if found is not None and not is_fixed_state(found["state"]):
             yield Fetch(ARCHIVE, Command((word,), given.environment, word.place))
 
 
-def fetches(commands: list[Command], files: Files = no_files) -> Iterator[Fetch]:
-    """The commands that surely fetch software over the network: not from a local path, an own mirror or a cache.
+def fetches(
+    commands: list[Command], files: Files = no_files, holds: Callable[[], frozenset[str]] = frozenset
+) -> Iterator[Fetch]:
+    """The commands that surely fetch software over the network: not from a local path, an own mirror or a cache, and
+    not what is there already.
 
-    `files` gives the text of a lock file by its path.
+    `files` gives the text of a lock file or of a list of packages by its path; `holds` the packages that the image
+    holds, as its Dockerfile asks for them.
     """
     own_index = False
     for command in commands:
@@ -137,8 +141,82 @@ def fetches(commands: list[Command], files: Files = no_files) -> Iterator[Fetch]
         installer, rest = found
         if own_index and installer.source == PYPI:
             continue
-        if not _offline(command, rest) and _remote(installer, rest):
+        if not _offline(command, rest) and _remote(installer, rest) and not _is_there(command, files, holds):
             yield Fetch(installer, command, _pinned(installer, rest), _locked(installer, command, rest, files))
+
+
+_RENEWS = frozenset({
+    "-U", "--upgrade", "--force-reinstall", "-I", "--ignore-installed", "-t", "--target", "--prefix", "--root",
+    "--pre", "--no-deps",
+})  # fmt: skip
+"""Options with which pip does not take what is installed for enough, or puts it elsewhere."""
+
+
+def asked_of_pip(command: Command, files: Files) -> frozenset[str] | None:
+    """The packages that a call of pip asks for, as they are written (`torch==2.9.0`); None where it is none, where not
+    all of them are known, or where it would install them anew. `files` gives lists of packages by their paths."""
+    found = _installer(command)
+    if found is None or found[0].source != PYPI or found[0].words[-1] != "install" or found[0].targets != "packages":
+        return None
+    rest = found[1]
+    texts = [word.known for word in rest]
+    if None in texts or any(text in _RENEWS or text in EDITABLE_OPTIONS for text in texts):
+        return None
+    asked = {_requirement(text) for _, word in operands(rest) if (text := word.known)}
+    for index, text in enumerate(texts):
+        option, equals, path = (text or "").partition("=")
+        if option in REQUIREMENT_OPTIONS:
+            listed = files(path if equals else next(iter(texts[index + 1 : index + 2]), None) or "")
+            lines = None if listed is None else _lines(listed.text)
+            if lines is None:
+                return None
+            asked |= lines
+    return None if "" in asked else frozenset(asked)
+
+
+def _lines(text: str) -> set[str] | None:
+    """The packages of a list; None where it has options or addresses."""
+    lines = {line.partition("#")[0].strip() for line in text.splitlines()} - {""}
+    return None if any(line.startswith("-") for line in lines) else {_requirement(line) for line in lines}
+
+
+def _requirement(text: str) -> str:
+    """A package as pip takes it, in one way of writing; empty where it is a path or an address."""
+    packed = "".join(text.partition(";")[0].split())
+    name = _NAME.match(packed)
+    return "" if name is None or "/" in packed or "@" in packed else _normal(name[0]) + packed[name.end() :].lower()
+
+
+def _is_there(command: Command, files: Files, holds: Callable[[], frozenset[str]]) -> bool:
+    """pip finds all that it is asked for in the image: by the same words, or by its name where any release will do."""
+    asked = asked_of_pip(command, files)
+    if not asked:
+        return False
+    held = holds()
+    names = {name[0] for one in held if (name := _NAME.match(one)) is not None}
+    return all(one in held or one in names for one in asked)
+
+
+def packages_held(container: Container) -> Callable[[], frozenset[str]]:
+    """What the Dockerfile of a container's image installs by pip, where that lies in the repository."""
+    held = container.exposed.get("packages")
+    return held if callable(held) else frozenset
+
+
+def _held_by_all(workload: Workload) -> frozenset[str]:
+    """What all pods of a job hold that run in one image: whichever of them starts a program tells its Dockerfile."""
+    containers = [one for role in workload.roles for one in role.pod.containers]
+    if len({_image_shown(one) for one in containers}) != 1:
+        return frozenset()
+    return next((held for one in containers if (held := packages_held(one)())), frozenset())
+
+
+def _image_shown(container: Container) -> str:
+    """Images that are left to whoever fills in the manifest are the same where the same stands there."""
+    image = container.image
+    if isinstance(image, Set):
+        return image.value
+    return f"{image.prefix}<{image.reason}>" if isinstance(image, Unknown) else ""
 
 
 def fetched_by_image(container: Container) -> Fetch | None:

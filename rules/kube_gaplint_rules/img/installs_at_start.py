@@ -11,6 +11,7 @@ from kube_gaplint.model.start import (
     fetched_by_image,
     fetches,
     guarded,
+    packages_held,
     runtime_fetches,
     start_commands,
     starting_containers,
@@ -38,9 +39,10 @@ def check(workload: Workload, _context: Context) -> Iterator[Gap]:
     in the start script of a training container, in what it sources and in the scripts that its Slurm steps run, or in
     an init container of its pod, and git-sync on a branch there. So do `pip`, `uv` and `conda` in a RayJob's runtime
     environment, and archives of a branch as its working directory.
-    Local wheels and folders, `--no-index`, an index of your own, and what only runs where a test finds it missing are
-    left alone. Info where all that is installed follows a lock file in the repository that knows the project's packages
-    (`uv.lock`): the versions then stay, and only the network is needed.
+    Local wheels and folders, `--no-index`, an index of your own, what only runs where a test finds it missing, and what
+    the image's Dockerfile in the repository installs by the same words are left alone. Info where all that is installed
+    follows a lock file in the repository that knows the project's packages (`uv.lock`): the versions then stay, and
+    only the network is needed.
 
     ## Why it hurts
     A run of weeks starts again dozens of times (OPT-175B: 90), in every pod at once. When PyPI or a mirror answers with
@@ -95,7 +97,9 @@ def check(workload: Workload, _context: Context) -> Iterator[Gap]:
         return
     for role, container in starting_containers(workload):
         commands = start_commands(workload, container)
-        found = [one for one in fetches(commands, container.files) if not guarded(one.command)]
+        found = [
+            one for one in fetches(commands, container.files, packages_held(container)) if not guarded(one.command)
+        ]
         by_image = fetched_by_image(container)
         if by_image is not None and not by_image.pinned:
             found.append(by_image)
