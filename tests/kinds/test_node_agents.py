@@ -66,6 +66,43 @@ def test_k0s_autopilot() -> None:
     assert "Sunday" in str(value(only(UpgradeAgent, text % periodic).restraint))
 
 
+@pytest.mark.parametrize(
+    ("cron", "restraint"),
+    [
+        ("* * * * *", "absent"),
+        ("30 */2 * * *", "absent"),
+        ("0 0-23 * * ?", "absent"),
+        ("@hourly", "absent"),
+        ("0 3 * * *", "a schedule (0 3 * * *)"),
+        ("* * * * 6", "a schedule (* * * * 6)"),
+        ("0 * 1 * *", "a schedule (0 * 1 * *)"),
+        ("@weekly", "a schedule (@weekly)"),
+    ],
+)
+def test_a_schedule_that_names_every_hour_is_none(cron: str, restraint: str) -> None:
+    strategy = f"channel: edge, upgradeStrategy: {{type: cron, cron: '{cron}'}}"
+    text = manifest("autopilot.k0sproject.io/v1beta2", "UpdateConfig", strategy)
+    assert value(only(UpgradeAgent, text).restraint) == restraint
+
+
+@pytest.mark.parametrize(
+    ("workers", "answer", "everywhere"),
+    [
+        ("discovery: {selector: {labels: 'nvidia.com/gpu.present=true'}}", "yes", False),
+        ("discovery: {selector: {labels: 'zone=a,nvidia.com/gpu.present'}}", "yes", False),
+        ("discovery: {selector: {labels: '!nvidia.com/gpu.present'}}", "no", False),
+        ("discovery: {selector: {labels: 'nvidia.com/gpu.present!=true'}}", "no", False),
+        ("discovery: {selector: {labels: 'pool in (a, b)'}}", "unknown", False),
+        ("discovery: {static: {nodes: [w1]}}", "unknown", False),
+        ("limits: {concurrent: 1}", "unknown", True),
+    ],
+)
+def test_the_workers_of_a_k0s_update(workers: str, answer: str, everywhere: bool) -> None:
+    plan = f"channel: edge, planSpec: {{commands: [{{k0supdate: {{targets: {{workers: {{{workers}}}}}}}}}]}}"
+    found = only(UpgradeAgent, manifest("autopilot.k0sproject.io/v1beta2", "UpdateConfig", plan))
+    assert (found.gpus.answer, found.gpus.everywhere) == (answer, everywhere)
+
+
 KURED = """
 apiVersion: apps/v1
 kind: DaemonSet
@@ -105,6 +142,10 @@ def test_kured_in_helm_values() -> None:
     assert value(only(UpgradeAgent, "configuration: {rebootSentinel: /x, rebootDays: []}\n").restraint) == "absent"
     days = "kured: {configuration: {rebootDays: [sa, su]}}\n"
     assert "sa,su" in str(value(only(UpgradeAgent, days).restraint))
+    on_gpus = (
+        "configuration: {rebootSentinel: /x, rebootDays: []}\ntolerations: [{key: nvidia.com/gpu, operator: Exists}]\n"
+    )
+    assert only(UpgradeAgent, on_gpus).gpus.answer == "yes"
 
 
 def test_bottlerocket_update_operator() -> None:
@@ -121,6 +162,7 @@ spec:
         env: [{name: MAX_CONCURRENT_UPDATE, value: "1"}, {name: SCHEDULER_CRON_EXPRESSION, value: "%s"}]
 """
     assert value(only(UpgradeAgent, text % "* * * * * * *").restraint) == "absent"
+    assert value(only(UpgradeAgent, text % "0 30 * * * * *").restraint) == "absent"
     assert "0 0 3 * * Sun *" in str(value(only(UpgradeAgent, text % "0 0 3 * * Sun *").restraint))
     assert only(UpgradeAgent, 'scheduler_cron_expression: "* * * * * * *"\n').kind == "bottlerocket"
 

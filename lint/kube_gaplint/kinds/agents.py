@@ -12,19 +12,18 @@ from kube_gaplint.bundle.objects import KubeObject
 from kube_gaplint.kinds import cloudinit
 from kube_gaplint.kinds.context import Context
 from kube_gaplint.kinds.fields import Part
-from kube_gaplint.kinds.gpu_nodes import Evidence
+from kube_gaplint.kinds.gpu_nodes import Evidence, either
 from kube_gaplint.kinds.variables import word_of
 from kube_gaplint.launch.start import start
 from kube_gaplint.model.environment import Environment
 from kube_gaplint.model.nodes import CarriesGpus, NodeBootstrap, UpgradeAgent
 from kube_gaplint.model.profile import Profile
-from kube_gaplint.model.setting import Absent, Set, Setting, Unknown
+from kube_gaplint.model.setting import Absent, Origin, Set, Setting, Unknown
 from kube_gaplint.text.nodes import Scalar
 from kube_gaplint.text.scalar_text import scalar_text
 from kube_gaplint.text.source import Files, PlacedText
 
 BRUPOP = "bottlerocket-update-operator"
-DEFAULT_CRON = ("* * * * * * *", "* * * * * *")
 
 
 def adapt(item: KubeObject, bundle: Bundle, profile: Profile) -> Iterable[UpgradeAgent | NodeBootstrap]:
@@ -127,22 +126,56 @@ def _k0s(context: Context) -> UpgradeAgent:
             f"a window ({', '.join(days.value) if isinstance(days, Set) else 'every day'})", periodic.origin
         )
     elif strategy.text("type") == "cron":
-        restraint = Set(f"a schedule ({strategy.text('cron') or ''})", strategy.origin)
+        restraint = scheduled(strategy.string("cron"), strategy.origin)
     elif strategy.unknown:
         restraint = Unknown(strategy.unknown, strategy.origin)
-    evidence = Evidence()
-    evidence.selector(spec.at("planSpec", "commands"))
     return UpgradeAgent(
         subject=context.subject,
         origin=spec.at("channel").origin,
         kind="k0s",
         title="k0s autopilot",
-        gpus=CarriesGpus("unknown", "it upgrades all workers, GPU nodes included", spec.origin, everywhere=True),
+        gpus=_k0s_workers(spec),
         active=Set(True, spec.origin),
         restraint=restraint,
         does="replaces k0s on every worker when its channel moves",
         object_at=context.origin,
     )
+
+
+def _k0s_workers(spec: Part) -> CarriesGpus:
+    """Which workers its plans are for: all of them, those with some labels, or those of a list of names."""
+    answers, everywhere = [], True
+    for command in spec.at("planSpec", "commands").items():
+        for _, update in command.entries():
+            discovery = update.at("targets", "workers", "discovery")
+            labels = discovery.at("selector").string("labels")
+            evidence = Evidence()
+            evidence.selector_text(labels)
+            answers.append(evidence.answer())
+            everywhere = everywhere and isinstance(labels, Absent) and not discovery.at("static").present
+    found = either(answers)
+    if found.origin is not None:
+        return found
+    reason = "it upgrades all workers, GPU nodes included" if everywhere else "nothing tells whether its workers do"
+    return CarriesGpus("unknown", reason, spec.origin, everywhere)
+
+
+def scheduled(cron: Setting[str], home: Origin) -> Setting[str]:
+    """A schedule that keeps an agent to some hours or days; one that names every hour of every day does not."""
+    if not isinstance(cron, Set):
+        return cron
+    if _names_every_hour(cron.value):
+        return Absent(home)
+    return Set(f"a schedule ({cron.value})", cron.origin)
+
+
+def _names_every_hour(cron: str) -> bool:
+    """Of five fields, the second is the hour; six or seven begin with the second (and end with the year)."""
+    fields = cron.split()
+    if len(fields) not in (5, 6, 7):
+        return cron.strip() == "@hourly"
+    hour, *days = fields[1:5] if len(fields) == 5 else fields[2:6]
+    return (hour.startswith("*") or hour == "0-23") and all(day in ("*", "?") for day in days)
 
 
 # Bottlerocket's update operator
@@ -165,11 +198,7 @@ def _brupop(context: Context) -> Iterator[UpgradeAgent]:
 
 def bottlerocket(context: Context, schedule: Setting[str], home: Part) -> UpgradeAgent:
     """The operator with its schedule."""
-    restraint: Setting[str] = Absent(home.origin)
-    if isinstance(schedule, Set) and schedule.value.strip() not in DEFAULT_CRON:
-        restraint = Set(f"a schedule ({schedule.value})", schedule.origin)
-    elif isinstance(schedule, Unknown):
-        restraint = schedule
+    restraint = scheduled(schedule, home.origin)
     gpus = CarriesGpus("unknown", "it updates every node that carries its label", home.origin)
     return UpgradeAgent(
         subject=context.subject,

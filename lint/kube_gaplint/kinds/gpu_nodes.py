@@ -179,6 +179,20 @@ class Evidence(Struct):
             elif found.answer == "no" and found.origin is not None:
                 self.lacks(found.reason, found.origin)
 
+    def selector_text(self, text: Setting[str]) -> None:
+        """A label selector as kubectl takes it: `a=b,c!=d,e,!f`. Sets (`a in (b, c)`) are left alone."""
+        if not isinstance(text, Set) or "(" in text.value:
+            return
+        for term in text.value.split(","):
+            key, unequal, value = term.strip().partition("!=")
+            if unequal:
+                self.expression(key.strip(), "NotIn", (value.strip(),), text.origin)
+            elif key.startswith("!"):
+                self.expression(key[1:].strip(), "DoesNotExist", (), text.origin)
+            else:
+                key, _, value = key.partition("=")
+                self.label(key.strip(), Set(value.lstrip("=").strip(), text.origin))
+
     def node_labels(self, text: Setting[str]) -> None:
         """kubelet's `--node-labels`: `a=b,c=d`."""
         if isinstance(text, Set):

@@ -14,8 +14,8 @@ from msgspec import Struct
 from kube_gaplint.bundle.bundle import Bundle
 from kube_gaplint.facts.instances import sets_up_a_service
 from kube_gaplint.kinds import cloudformation_values, cloudinit, slurm_conf, slurm_sites
-from kube_gaplint.kinds.agents import DEFAULT_CRON
-from kube_gaplint.kinds.daemonsets import KURED_DOES, kured_restraint
+from kube_gaplint.kinds.agents import scheduled
+from kube_gaplint.kinds.daemonsets import KURED_DOES, kured_restraint, pod_gpus
 from kube_gaplint.kinds.fields import Part
 from kube_gaplint.kinds.gpu_nodes import Evidence
 from kube_gaplint.kinds.operators import driver_upgrade
@@ -155,18 +155,12 @@ def _kured(root: Part, subject: Subject) -> Iterator[object]:
         else:
             flags[flag] = part.string()
     home = configuration if configuration.present else root
-    evidence = Evidence()
-    evidence.labels(root.texts("nodeSelector"))
-    gpus = evidence.answer()
-    if gpus.origin is None:
-        everywhere = not root.texts("nodeSelector")
-        gpus = CarriesGpus("unknown", "it runs on every node, GPU nodes included", root.origin, everywhere)
     yield UpgradeAgent(
         subject=subject,
         origin=home.origin,
         kind="kured",
         title="kured",
-        gpus=gpus,
+        gpus=pod_gpus(root),  # the chart hands these values on to the pod as they are
         active=Set(True, home.origin),
         restraint=kured_restraint(flags, home.origin),
         does=KURED_DOES,
@@ -177,11 +171,7 @@ def _kured(root: Part, subject: Subject) -> Iterator[object]:
 
 def _brupop(root: Part, subject: Subject) -> Iterator[object]:
     schedule = root.string("scheduler_cron_expression")
-    restraint: Setting[str] = Absent(root.origin)
-    if isinstance(schedule, Set) and schedule.value.strip() not in DEFAULT_CRON:
-        restraint = Set(f"a schedule ({schedule.value})", schedule.origin)
-    elif isinstance(schedule, Unknown):
-        restraint = schedule
+    restraint = scheduled(schedule, root.origin)
     yield UpgradeAgent(
         subject=subject,
         origin=root.at("scheduler_cron_expression").origin,

@@ -34,7 +34,8 @@ def check(agent: UpgradeAgent, _context: Context) -> Iterator[Gap]:
     GPU nodes under an agent that acts by itself and that nothing keeps back: GKE's auto-upgrade without a maintenance
     window or exclusion, AKS' node image and Kubernetes channels without a maintenance configuration, a Plan that
     follows a channel, k0s' UpdateConfig, the Bottlerocket update operator with its default schedule, an OpenShift pool
-    on a channel that is not paused, kured without window or blocking selector. Info where nothing tells that the nodes
+    on a channel that is not paused, kured without window or blocking selector. A schedule that names every hour of
+    every day is no window. Info where nothing tells that the nodes
     carry GPUs, or where the window may stand in an object that is not in the given paths.
 
     ## Why it hurts
