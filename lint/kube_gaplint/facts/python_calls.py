@@ -117,6 +117,9 @@ CALLS: tuple[CallRow, ...] = (
     ),
     _row("load", "load_state", "", "input_dir", path="input_dir"),
     _row("load", "load_checkpoint", "", "load_dir tag", path="load_dir"),
+    _row("hub", "from_pretrained", "transformers diffusers trl", "pretrained_model_name_or_path", certain=False),
+    _row("hub", "load_dataset", "datasets", "path name", certain=False),
+    _row("hub", "snapshot_download", "huggingface_hub", "repo_id", certain=False),
     _row("fit", "fit", "", "model train_dataloaders val_dataloaders datamodule ckpt_path", path="ckpt_path"),
     _row("train", "train", "", "resume_from_checkpoint", path="resume_from_checkpoint"),
 )  # fmt: skip

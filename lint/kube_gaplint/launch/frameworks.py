@@ -573,6 +573,7 @@ class _Reader:
             usual_total=self._usual_total(total),
             unseen_config=next((config.open_because for config in look.configs if config.open_because), ""),
             stop_signals=look.script.stop_signals if look.script is not None else frozenset(),
+            fetched=look.script.fetched if look.script is not None else (),
             extra=self._extra(),
         )
 

@@ -53,6 +53,8 @@ class ScriptFacts(Struct, frozen=True):
     """Whether it gives callbacks to a trainer: they may save where the trainer's own options say no."""
     loads: bool = False
     """Whether it loads a checkpoint."""
+    fetched: tuple[Set[str], ...] = ()
+    """What it has the Hub's libraries look up: ids, or paths."""
     saves_at_stop: Setting[bool] | None = None
     """Whether its handler of SIGTERM or SIGUSR1 leads to a save."""
     saves_only_at_stop: bool = False

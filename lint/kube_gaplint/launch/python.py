@@ -172,6 +172,16 @@ class PythonFacts(Struct, eq=False):
     def loads(self) -> list[FileUse]:
         return [use for use in self.files if use.call.key == "load"]
 
+    def fetched(self) -> Iterator[Set[str]]:
+        """What it surely has the Hub's libraries look up, without a folder of its own for it. A path may be meant."""
+        for call in self.of("hub"):
+            named = call.get(call.row.parameters[0])
+            elsewhere = any(name in call.arguments for name in ("cache_dir", "local_dir", "local_files_only"))
+            if call.context == "conditional" or elsewhere or call.open_because:
+                continue
+            if isinstance(named, Set) and isinstance(named.value, str):
+                yield Set(named.value, named.origin)
+
     def timeouts(self) -> Iterator[tuple[PythonCall, Setting[float]]]:
         """Every call that can set a process-group timeout, with the seconds that it sets (absent: it leaves it)."""
         for call in self.calls:

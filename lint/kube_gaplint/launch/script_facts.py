@@ -65,6 +65,7 @@ def script_facts(python: PythonFacts) -> ScriptFacts:
         save_epochs=python.save_epochs,
         hands_callbacks=_CALLBACKS.search(python.text.text) is not None,
         loads=bool(python.loads),
+        fetched=tuple(python.fetched()),
         saves_at_stop=_saves_at_stop(python, stops, open_because),
         saves_only_at_stop=python.at_stop.saves_only_then,
         stop_signals=frozenset(found.signal for found in stops if found.signal),

@@ -106,11 +106,12 @@ def local_tier(container: Container, pod: Pod) -> bool:
 
 
 def hub_ids(process: TrainingProcess) -> list[Set[str]]:
-    """Models and datasets that the program is told by their ids on the Hub, each once."""
+    """Models and datasets that the program is told, or names itself, by their ids on the Hub, each once."""
     found: dict[str, Set[str]] = {}
     settings: list[Setting[str] | None] = [process.settings.extra.get("model"), process.settings.extra.get("dataset")]
     for names in (facts.MODEL_OPTIONS, facts.DATASET_OPTIONS):
         settings.extend(given.value for _, given in process.options.among(names))
+    settings.extend(process.settings.fetched)
     for setting in settings:
         if isinstance(setting, Set) and setting.origin.via != "default" and facts.is_hub_id(setting.value):
             found.setdefault(setting.value, setting)

@@ -236,6 +236,8 @@ class TrainingSettings(Struct, eq=False):
     """Why a configuration that it is given is not seen whole: any option may stand there."""
     stop_signals: frozenset[str] = frozenset()
     """Signals to stop (SIGTERM, SIGUSR1 …) that the visible script handles."""
+    fetched: tuple[Set[str], ...] = ()
+    """What the visible script has the Hub's libraries look up in every process: ids, or paths."""
     extra: Mapping[str, Setting[str]] = field(default_factory=dict)
     """Other options that rules ask for by canonical key (tensor-parallel, data-workers, …); see facts.frameworks."""
 

@@ -20,9 +20,10 @@ def check(process: TrainingProcess, _context: Context) -> Iterator[Gap]:
     """Every pod fetches its model or data set from the Hub when it starts.
 
     ## What it flags
-    A training of several pods whose program is given ids of the Hugging Face Hub (`org/name`), without
-    `HF_HUB_OFFLINE` or its kin, and with a cache that no volume keeps. Local paths, an own endpoint, a cache on a
-    volume or the host, an initializer or a download step are left alone.
+    A training of several pods whose program is given ids of the Hugging Face Hub (`org/name`), or itself hands them to
+    `from_pretrained`, `load_dataset` or `snapshot_download`, without `HF_HUB_OFFLINE` or its kin, and with a cache that
+    no volume keeps. Local paths, an own endpoint, a cache on a volume or the host, calls under a condition, an
+    initializer or a download step are left alone.
 
     ## Why it hurts
     The Hub allows 3,000 requests in five minutes from an account or an address. All ranks of a job ask at once, and
