@@ -1451,6 +1451,7 @@ KNOWN_PACKAGES = frozenset(
     open_clip_train fairseq metaseq bagua fairscale torch_geometric dgl lm_eval nemo_run pkg_resources setuptools
     tiktoken pretty_errors termcolor colorama gymnasium gym jsonlines orjson ujson pydantic jinja2 tabulate loguru
     rouge_score sacrebleu bert_score imageio decord av nibabel SimpleITK joblib networkx rdkit Bio typing_extensions
+    optuna mpi4py
     """.split()  # noqa: SIM905 (a list of words reads better)
 )
 """Packages whose import does not hide a training loop of the user's own: what they do is known to the rows above, or

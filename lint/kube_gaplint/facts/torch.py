@@ -288,3 +288,15 @@ SHIPPED_NCCL_SOURCE = "Requires-Dist nvidia-nccl-cu11/12/13 in the metadata of t
 def shipped_nccl(release: Release) -> Release | None:
     """NCCL as torch's own wheel brings it; None where the wheel of that minor release was not read."""
     return next((row.nccl for row in SHIPPED_NCCL if row.torch == release[:2]), None)
+
+
+MAKES_A_GROUP = (
+    "distributed", "Distributed", "process_group", "nccl", "deepspeed", "accelerat", "Accelerat", "ightning", "horovod",
+    "transformers", "Trainer", "Fabric", "composer", "import ray", "from ray", "megatron", "nemo", "torchtitan",
+    "torchtune", "nanotron", "llmfoundry", "open_clip", "fairseq", "fairscale", "metaseq", "bagua", "apex", "jax",
+    "tensorflow", "keras", "xla", "torchft", "habana", "hydra", "trl", "_target_", "Runner", "launch", "mmengine",
+    "mmcv", "detectron2", "fastai", "monai", "ultralytics", "catalyst", "ignite", "colossalai", "espnet", "speechbrain",
+    "allennlp", "parlai", "flair", "mpu",
+)  # fmt: skip
+"""Words of which one stands in a program whose processes talk to one another: torch's own names, and those of packages
+that make a process group."""

@@ -18,6 +18,7 @@ from kube_gaplint.facts.fabric import (
     is_infiniband,
 )
 from kube_gaplint.facts.nvlink import has_nvlink
+from kube_gaplint.facts.torch import MAKES_A_GROUP
 from kube_gaplint.model.command import Command, EndStatus, LostStatus, ShellInFront, Word
 from kube_gaplint.model.environment import Environment
 from kube_gaplint.model.pod import affinity
@@ -321,11 +322,19 @@ class TrainingProcess(Struct, eq=False):
         vendors = {accelerator.vendor for accelerator in self.container.accelerators}
         if vendors and not vendors & NCCL_VENDORS:
             return False
+        if self.trains_by_itself:
+            return False
         if self.launched_bare and self._many_tasks:
             return True
         return any(
             isinstance(count, Set) and count.value > 1 for count in (workload.nodes, workload.accelerators_per_node)
         )
+
+    @property
+    def trains_by_itself(self) -> bool:
+        """Every process is a run of its own, as in a search for hyperparameters: all of the program's text is seen, and
+        nothing in it makes a process group."""
+        return self.launched_bare and self.framework is None and self.text.mentions(*MAKES_A_GROUP) is False
 
     @property
     def _many_tasks(self) -> bool:

@@ -91,7 +91,8 @@ def check(process: TrainingProcess, _context: Context) -> Iterator[Gap]:
     ```
 
     ## When to keep it
-    torchft and NVRx recover inside the process and manage communicators themselves; gaplint keeps quiet about them.
+    torchft and NVRx recover inside the process and manage communicators themselves; gaplint keeps quiet about them, and
+    about programs whose whole text is seen and makes no process group (a search for hyperparameters).
 
     ## Fix safety
     Safe: with the variable set, a hang becomes an exit that a controller can act on.

@@ -63,7 +63,8 @@ def check(batch: Batch, context: Context) -> Iterator[Gap]:
 
     ## When to keep it
     The site's slurm.conf sets `KillOnBadExit=1`: give that file to gaplint, or declare `kill_on_bad_exit` in the
-    profile. Elastic programs that go on with fewer ranks want the default.
+    profile. Elastic programs that go on with fewer ranks want the default. Of programs whose whole text is seen and
+    makes no process group, each process a run of its own, nothing is said.
 
     ## Fix safety
     Safe: a step that has lost a rank cannot finish its collective.
@@ -74,7 +75,10 @@ def check(batch: Batch, context: Context) -> Iterator[Gap]:
     """
     if batch.multi_node is not True or batch.workload is None or not batch.workload.trains:
         return
+    processes = batch.workload.processes
     if is_smoke(batch.workload, context.profile) or _ends_well_anyhow(batch):
+        return
+    if processes and all(process.trains_by_itself for process in processes):
         return
     for step in batch.steps:
         if not step.trains or (isinstance(step.nodes, Set) and step.nodes.value <= 1):
