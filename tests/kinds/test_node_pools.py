@@ -8,6 +8,7 @@ from node_samples import kinds, only, value, views
 from kube_gaplint.model.nodes import NodeBootstrap, NodePool, UpgradeAgent
 
 CAPA = "infrastructure.cluster.x-k8s.io/v1beta2"
+ND = "Standard_ND96asr_v4"
 
 # eksctl
 
@@ -60,9 +61,34 @@ def test_bootstrap_of_eksctl() -> None:
         (CAPA, "AWSManagedMachinePool", "instanceType: p4d.24xlarge, amiType: CUSTOM", []),
         (CAPA, "AWSMachineTemplate", "template: {spec: {instanceType: p4d.24xlarge}}", [True]),
         (CAPA, "AWSMachineTemplate", "template: {spec: {instanceType: p4d.24xlarge, ami: {id: ami-1}}}", [False]),
+        (CAPA, "AWSMachineTemplate", "template: {spec: {instanceType: p4d.24xlarge, ami: {id: '{{ ami }}'}}}", []),
+        (CAPA, "GCPMachineTemplate", "template: {spec: {instanceType: a3-highgpu-8g}}", [True]),
+        (CAPA, "GCPMachineTemplate", "template: {spec: {instanceType: a3-highgpu-8g, imageFamily: f}}", [True]),
+        (CAPA, "GCPMachineTemplate", "template: {spec: {instanceType: a3-highgpu-8g, image: i-7}}", [False]),
+        (CAPA, "GCPMachineTemplate", "template: {spec: {instanceType: a3-highgpu-8g, image: p/family/i}}", [True]),
+        (CAPA, "GCPMachineTemplate", "template: {spec: {instanceType: a3-highgpu-8g, image: '{{ i }}'}}", ["unknown"]),
+        (
+            CAPA,
+            "GCPMachineTemplate",
+            "template: {spec: {instanceType: n1-standard-8, image: i, guestAccelerators: [{type: t4, count: 1}]}}",
+            [False],
+        ),
+        (CAPA, "AzureMachineTemplate", f"template: {{spec: {{vmSize: {ND}}}}}", []),
+        (
+            CAPA,
+            "AzureMachineTemplate",
+            f"template: {{spec: {{vmSize: {ND}, image: {{marketplace: {{version: latest}}}}}}}}",
+            [True],
+        ),
+        (
+            CAPA,
+            "AzureMachineTemplate",
+            f"template: {{spec: {{vmSize: {ND}, image: {{computeGallery: {{version: 1.30.2}}}}}}}}",
+            [False],
+        ),
     ],
 )
-def test_other_groups_of_eks(api: str, kind: str, spec: str, floats: list[bool]) -> None:
+def test_other_groups(api: str, kind: str, spec: str, floats: list[bool | str]) -> None:
     found = only(NodePool, f"apiVersion: {api}\nkind: {kind}\nmetadata: {{name: g}}\nspec: {{{spec}}}\n")
     assert [value(image.floats) for image in found.images] == floats
     assert found.gpus.answer == "yes"

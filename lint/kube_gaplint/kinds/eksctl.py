@@ -1,4 +1,4 @@
-"""Node groups of EKS outside Karpenter: eksctl, ACK, Cluster API's AWS provider, Crossplane.
+"""Node groups of EKS outside Karpenter: eksctl, ACK, Cluster API's managed pools, Crossplane.
 
 EKS does not roll managed nodes by itself: a release that is not pinned shows at scale-out, when new nodes differ from
 old ones. Source rows: k8s.md D "eksctl", "EKS node groups elsewhere".
@@ -14,8 +14,7 @@ from kube_gaplint.kinds import cloudinit, node_os
 from kube_gaplint.kinds.context import Context
 from kube_gaplint.kinds.fields import Part
 from kube_gaplint.kinds.gpu_nodes import Evidence
-from kube_gaplint.kinds.kubeadm import machine_gpus, machine_spec
-from kube_gaplint.model.nodes import CarriesGpus, NodeBootstrap, NodeImage, NodePool
+from kube_gaplint.model.nodes import NodeBootstrap, NodeImage, NodePool
 from kube_gaplint.model.profile import Profile
 from kube_gaplint.model.setting import Absent, Set, Setting, Unknown
 from kube_gaplint.model.subject import Subject
@@ -37,8 +36,6 @@ def adapt(item: KubeObject, bundle: Bundle, profile: Profile) -> Iterable[NodePo
     context = Context(bundle, item, profile)
     if item.kind == "ClusterConfig":
         yield from _eksctl(context)
-    elif item.kind == "AWSMachineTemplate":
-        yield _machine_template(context)
     else:
         spec = context.root.at("spec")
         spec = spec.at("forProvider") if spec.at("forProvider").present else spec
@@ -156,27 +153,4 @@ def node_group(
         os=system,
         fields={name: spec.string(*name.split(".")) for name in _FIELDS},
         controller="eks",
-    )
-
-
-def _machine_template(context: Context) -> NodePool:
-    """CAPA's AWSMachineTemplate: an image id, or a look-up by base system and Kubernetes version."""
-    spec = machine_spec(context.object)
-    ami = spec.at("ami", "id")
-    value = ami.string()
-    images: tuple[NodeImage, ...] = ()
-    if isinstance(value, Set):
-        images = (NodeImage("id", value, Set(False, ami.origin), ami.origin),)
-    elif isinstance(value, Absent):
-        base = spec.at("imageLookupBaseOS")
-        family = base.string() if base.present else spec.default("the newest image for the version", "CAPA's default")
-        images = (NodeImage("family", family, Set(True, base.origin), base.origin),)
-    gpus: CarriesGpus = machine_gpus(context.object)
-    return NodePool(
-        subject=context.subject,
-        origin=spec.origin,
-        gpus=gpus,
-        images=images,
-        os=node_os.of_image(spec.string("imageLookupBaseOS")),
-        controller="cluster-api",
     )

@@ -173,14 +173,14 @@ def machine_gpus(machine: KubeObject) -> CarriesGpus:
     """Whether the machines of an infrastructure template carry GPUs."""
     evidence = Evidence()
     spec = machine_spec(machine)
+    for name in ("guestAccelerators", "pciDevices", "gpus"):
+        part = spec.at(name)
+        if part.items():  # added to a machine type that has none of its own
+            return CarriesGpus("yes", f"{name} of the machine", part.origin)
     for path in _MACHINE_TYPES:
         part = spec.at(*path)
         if isinstance(part.node, Scalar):
             evidence.machine(part.string())
-    for name in ("guestAccelerators", "pciDevices", "gpus"):
-        part = spec.at(name)
-        if part.items():
-            evidence.has(f"{name} of the machine", part.origin)
     return evidence.answer()
 
 

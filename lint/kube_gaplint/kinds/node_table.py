@@ -29,7 +29,6 @@ NODE_ADAPTERS: dict[tuple[str, str], str] = {
     ("eks.aws.upbound.io", "NodeGroup"): "eksctl",
     ("eks.aws.crossplane.io", "NodeGroup"): "eksctl",
     ("infrastructure.cluster.x-k8s.io", "AWSManagedMachinePool"): "eksctl",
-    ("infrastructure.cluster.x-k8s.io", "AWSMachineTemplate"): "eksctl",
     # GKE, AKS
     ("container.cnrm.cloud.google.com", "ContainerNodePool"): "gke",
     ("container.cnrm.cloud.google.com", "ContainerCluster"): "gke",
@@ -40,6 +39,9 @@ NODE_ADAPTERS: dict[tuple[str, str], str] = {
     ("containerservice.azure.upbound.io", "KubernetesCluster"): "aks",
     ("infrastructure.cluster.x-k8s.io", "AzureManagedControlPlane"): "aks",
     # Cluster API
+    ("infrastructure.cluster.x-k8s.io", "AWSMachineTemplate"): "machine_templates",
+    ("infrastructure.cluster.x-k8s.io", "GCPMachineTemplate"): "machine_templates",
+    ("infrastructure.cluster.x-k8s.io", "AzureMachineTemplate"): "machine_templates",
     ("bootstrap.cluster.x-k8s.io", "KubeadmConfig"): "kubeadm",
     ("bootstrap.cluster.x-k8s.io", "KubeadmConfigTemplate"): "kubeadm",
     ("controlplane.cluster.x-k8s.io", "KubeadmControlPlane"): "kubeadm",

@@ -21,10 +21,11 @@ def check(pool: NodePool, _context: Context) -> Iterator[Gap]:
 
     ## What it flags
     A pool that can carry GPUs whose image is chosen by something that moves: `alias: al2023@latest`, a name pattern, an
-    SSM parameter, an image family. Karpenter counts each new image as drift and replaces running nodes. Info for pools
-    that may or may not carry GPUs, for pools that only serve by what the given paths show, and for pools whose nodes
-    change only when they are made anew: a budget keeps drift from them, or a static pool (`replicas`) is at its
-    `limits.nodes`, so that no replacement can be started first.
+    SSM parameter, an image family, a gallery's `latest`; also in machine templates of Cluster API (AWS, Google, Azure).
+    Karpenter counts each new image as drift and replaces running nodes. Info for pools that may or may not carry GPUs,
+    for pools that only serve by what the given paths show, and for pools whose nodes change only when they are made
+    anew: a budget keeps drift from them, or a static pool (`replicas`) is at its `limits.nodes`, so that no replacement
+    can be started first.
 
     ## Why it hurts
     An AMI release that picks another kernel module left GPU nodes unusable; drift replaced nodes nobody had touched.

@@ -35,8 +35,8 @@ def check(agent: UpgradeAgent, _context: Context) -> Iterator[Gap]:
     window or exclusion, AKS' node image and Kubernetes channels without a maintenance configuration, a Plan that
     follows a channel, k0s' UpdateConfig, the Bottlerocket update operator with its default schedule, an OpenShift pool
     on a channel that is not paused, kured without window or blocking selector. A schedule that names every hour of
-    every day is no window. Info where nothing tells that the nodes
-    carry GPUs, or where the window may stand in an object that is not in the given paths.
+    every day is no window. Info where nothing tells that the nodes carry GPUs, or where the window may stand in an
+    object that is not in the given paths.
 
     ## Why it hurts
     GKE respects disruption budgets for an hour, then it deletes the pods: two public reports count 85 and 17 of them.
