@@ -119,7 +119,8 @@ def _place(batch: Batch) -> Origin:
 def _told(batch: Batch, mode: Set[str]) -> str:
     if batch.directive("open-mode") is not None:
         return f"--open-mode={mode.value}"
-    return "no --open-mode, and JobFileAppend is 0"
+    default = " by default" if mode.origin.via == "default" else ""
+    return f"no --open-mode, and JobFileAppend is 0{default}"
 
 
 def _requeued_at(batch: Batch) -> tuple[Related, ...]:
