@@ -100,6 +100,7 @@ STAGERS: tuple[Stager, ...] = (
     Stager("huggingface-cli", ("download",), "huggingface-cli download", True),
     Stager("hf", ("download",), "hf download", True),
     Stager("git", ("clone",), "git clone", False),
+    Stager("git", ("lfs", "clone"), "git lfs clone", False),
     Stager("wget", (), "wget", False),
     Stager("curl", (), "curl", False),
 )
@@ -115,5 +116,5 @@ STAGER_VALUED = DATA_TARGET_OPTIONS | {
 SMALL_FILES = lazy_re.compile(r".*\.(py|sh|ya?ml|json|txt|whl|ini|cfg|toml|conf|md|env|pem|crt|key|deb|patch)")
 """Files that are no data set."""
 ARCHIVES = lazy_re.compile(r".*\.(tar(\.\w+)?|tgz|zip|zst|parquet|arrow|bin|idx|h5|hdf5|npz|tfrecord)", re.IGNORECASE)
-DATA_REPOSITORY = lazy_re.compile(r".*(/datasets/|[/_-](data|dataset|datasets|corpus)(\.git)?/?$)")
+DATA_REPOSITORY = lazy_re.compile(r".*(?:/datasets/.+|[/_-](?:data|dataset|datasets|corpus)(?:\.git)?/?)")
 """Repositories that hold data by their address."""

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from kube_gaplint.findings import Fix, Gap, Related, Severity
 from kube_gaplint.model.pace import Pace
 from kube_gaplint.model.scale import size
-from kube_gaplint.model.setting import Absent, Set, Unknown
+from kube_gaplint.model.setting import Absent, Origin, Set, Setting, Unknown
 from kube_gaplint.model.storage import copied_elsewhere, kept, kept_besides, lasting
 from kube_gaplint.model.training import TrainingProcess
 from kube_gaplint.rule import Context, rule
@@ -97,7 +97,7 @@ def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
     if place.state != "lost":
         return
     shown = path.value if isinstance(path, Set) else path.prefix if isinstance(path, Unknown) else ""
-    origin = asked if by_default else path.origin
+    origin = asked if by_default else _written(process, path)
     if origin is None or copied_elsewhere(process, shown, place.volume):
         return
     volume = place.volume
@@ -115,6 +115,15 @@ def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
         fix=Fix(f"save to {lasting(process.workload)}"),
         container=process.container.name,
     )
+
+
+def _written(process: TrainingProcess, path: Setting[str]) -> Origin | None:
+    """Where the path stands: of one that is known in part, its option, not what gives the part that is not known."""
+    if isinstance(path, Unknown):
+        for option in process.options.occurrences:
+            if isinstance(option.value, Unknown) and option.value.prefix == path.prefix:
+                return Origin(option.word.place)
+    return path.origin
 
 
 def _loss(process: TrainingProcess) -> tuple[Severity, str]:
