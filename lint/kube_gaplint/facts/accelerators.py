@@ -112,7 +112,7 @@ SELECTORS: tuple[tuple[str, str], ...] = (
 # Network devices for collectives: evidence of RDMA, never accelerators.
 RDMA_RESOURCES: tuple[str, ...] = (
     "rdma/*", "*/rdma*", "*/hca*", "*/*_hca*", "*/*-hca*", "*/roce*", "*/*_roce*", "*/ib*", "*/*infiniband*",
-    "*/sriov*", "*/mlnx*", "*/resibp*",
+    "*/sriov*", "*/mlnx*", "*/mellanox*", "*/resibp*",
     "vpc.amazonaws.com/efa", "nvidia.com/hostdev", "nvidia.com/mlx*", "networking.gke.io.networks/rdma*",
     "openshift.io/*rdma*", "openshift.io/*mlx*", "mellanox.com/*", "intel.com/*sriov*",
 )  # fmt: skip

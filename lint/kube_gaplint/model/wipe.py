@@ -16,6 +16,10 @@ from kube_gaplint.model.storage import own_disk, volume_at
 from kube_gaplint.model.workload import Container, Mount, Role, Volume, Workload
 
 _CHECKPOINTS = lazy_re.compile(r"\*|(checkpoint|ckpt|iter|global_step|step|epoch|latest)[\w.-]*\*?|\{?,?\*\}?")
+_FILES = lazy_re.compile(
+    r"\*|\*?[\w.-]*\*?\.(?:pt|pth|ckpt|distcp|safetensors|bin)|(?:checkpoint|ckpt|iter|global_step|step|epoch)[\w.-]*\*"
+)
+"""Patterns of the names of checkpoints."""
 _NAMED = lazy_re.compile(r"(?:\A|/)(?:checkpoints?|ckpts?)(?:/|\Z)", re.IGNORECASE)
 _BELOW = lazy_re.compile(r"[\"']?\$\{?(\w+)\}?[\"']?/")
 _OWN_DISK = lazy_re.compile(r"tmp|temp|local|shm|ssd|nvme", re.IGNORECASE)
@@ -99,8 +103,15 @@ def _found(command: Command) -> list[Word]:
 
 
 def _finds_all(command: Command) -> bool:
-    """It has no condition on names or ages."""
-    return not any((word.known or "").startswith(_CONDITIONS) for word in command.words)
+    """It has no condition on names or ages, but that they are names of checkpoints."""
+    texts = [word.known or "" for word in command.words]
+    for index, text in enumerate(texts):
+        if not text.startswith(_CONDITIONS):
+            continue
+        named = text in {"-name", "-iname"} and texts[index - 1] not in {"!", "-not"}
+        if not named or _FILES.fullmatch("".join(texts[index + 1 : index + 2])) is None:
+            return False
+    return True
 
 
 def _folder(path: str) -> tuple[str, bool]:

@@ -123,12 +123,14 @@ def check(workload: Workload, _context: Context) -> Iterator[Gap]:
                 continue
             if isinstance(options, Set) and any(one.strip().startswith("nconnect") for one in options.value):
                 continue
+            # where it would stand: among the options that there are
+            place = options.origin if isinstance(options, Set) else backing.origin
             yield Gap(
-                backing.origin,
+                place,
                 f"{nodes} nodes mount the NFS volume {volume.name} without nconnect, over one connection each",
                 "its 128 request slots fill up while the link is nearly idle, and reads of all GPUs queue",
                 detail=f"nconnect:{volume.name}",
-                related=() if backing.origin.place == volume.origin.place else (Related(volume.origin, "used here"),),
+                related=() if place.place == volume.origin.place else (Related(volume.origin, "used here"),),
                 fix=_fix(volume, backing),
                 container=container.name,
             )
