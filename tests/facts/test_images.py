@@ -12,6 +12,7 @@ from kube_gaplint.facts.images import (
     REPOSITORIES,
     Reference,
     contents,
+    is_moving_tag,
     nccl_of_month,
     parse_reference,
     release,
@@ -178,3 +179,22 @@ DIGEST = "@sha256:" + "a" * 63
 def test_whether_two_references_differ(one: str, other: str, differ: bool) -> None:
     assert surely_differ(one, other) is differ
     assert surely_differ(other, one) is differ
+
+
+@pytest.mark.parametrize(
+    ("tag", "moves"),
+    [
+        ("latest", True),
+        ("nightly-py311-gpu", True),
+        ("pytorch-main", True),
+        ("cu124-nightly", True),
+        ("nightly-20250117", False),
+        ("nightly-2025-01-17-cuda12", False),
+        ("nightly-4f5e6d7c8b", False),
+        ("sha-4f5e6d7-main", False),
+        ("2.5.1-cuda12.4-cudnn9-runtime", False),
+        ("domain", False),
+    ],
+)
+def test_tags_that_move(tag: str, moves: bool) -> None:
+    assert is_moving_tag(tag) is moves

@@ -529,7 +529,15 @@ _MOVING_TAGS = frozenset({
 """Tags that by custom name a branch or a channel, not a release."""
 
 
+_BUILD = lazy_re.compile(r"\d{6}|\d{4}[-_.]\d\d|(?<![a-z0-9])(?=[a-f]*\d)[0-9a-f]{7,}(?![a-z0-9])")
+"""A day or a commit in a tag."""
+
+
 def is_moving_tag(tag: str) -> bool:
-    """Whether a tag by its name stands for whatever is newest: `latest`, `main`, `2.3-latest`, `latest-gpu`."""
+    """Whether a tag by its name stands for whatever is newest: `latest`, `main`, `2.3-latest`, `nightly-py311-gpu`. A
+    nightly or a branch with its day or commit is one build."""
     tag = tag.lower()
-    return tag in _MOVING_TAGS or tag.endswith(("-latest", "_latest", "-nightly")) or tag.startswith("latest-")
+    if tag in _MOVING_TAGS or tag.endswith(("-latest", "_latest")) or tag.startswith("latest-"):
+        return True
+    one_of_many = tag.startswith("nightly-") or tag.endswith(("-nightly", "-main", "-master"))
+    return one_of_many and _BUILD.search(tag) is None
