@@ -100,6 +100,9 @@ VALUED = frozenset({
 
 REQUIREMENT_OPTIONS = frozenset({"-r", "--requirement", "--requirements"})
 EDITABLE_OPTIONS = frozenset({"-e", "--editable"})
+ALONE_OPTIONS = frozenset({"--no-deps", "--no-build-isolation"})
+"""With these a project's folder is taken as it is. Without them pip and uv fetch what builds it, each time, and what it
+depends on and is not there (pip's reference, build system interface)."""
 OFFLINE_OPTIONS = frozenset({"--no-index", "--offline", "--no-download", "--cacheonly", "-C0", "--no-network"})
 INDEX_OPTIONS = ("-i", "--index-url", "--index", "--default-index")
 INDEX_VARIABLES = ("PIP_INDEX_URL", "UV_INDEX_URL", "UV_DEFAULT_INDEX")
@@ -119,6 +122,12 @@ def is_internal(url: str) -> bool:
 
     host = urlsplit(url if "//" in url else f"//{url}").hostname or ""
     return not host or _PUBLIC.fullmatch(host) is None
+
+
+def is_project(target: str) -> bool:
+    """Whether a local target is the folder of a project, which is built first: no wheel, archive or other file."""
+    path = target.split("[", 1)[0].removeprefix("file:").rstrip("/")
+    return is_local(target) and "." not in path.rpartition("/")[2].strip(".")
 
 
 def is_local(target: str) -> bool:

@@ -11,6 +11,7 @@ from msgspec import Struct
 from kube_gaplint import lazy_re
 from kube_gaplint.facts.data import DATA_REPOSITORY
 from kube_gaplint.facts.installs import (
+    ALONE_OPTIONS,
     ARCHIVE,
     BRANCH_ARCHIVE,
     EDITABLE_OPTIONS,
@@ -27,6 +28,7 @@ from kube_gaplint.facts.installs import (
     is_fixed_state,
     is_internal,
     is_local,
+    is_project,
 )
 from kube_gaplint.model.command import Command, Word
 from kube_gaplint.model.environment import Environment
@@ -371,4 +373,6 @@ def _remote(installer: Installer, rest: tuple[Word, ...]) -> bool:
     targets = [texts[index] for index, _ in operands(rest) if index not in editable and texts[index]] + [
         texts[index] for index in editable if index < len(texts)
     ]
+    if "pip" in installer.title and ALONE_OPTIONS.isdisjoint(texts) and any(map(is_project, targets)):
+        return True
     return any(not is_local(target) for target in targets)

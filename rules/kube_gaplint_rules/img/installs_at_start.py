@@ -39,10 +39,11 @@ def check(workload: Workload, _context: Context) -> Iterator[Gap]:
     in the start script of a training container, in what it sources and in the scripts that its Slurm steps run, or in
     an init container of its pod, and git-sync on a branch there. So do `pip`, `uv` and `conda` in a RayJob's runtime
     environment, and archives of a branch as its working directory.
-    Local wheels and folders, `--no-index`, an index of your own, what only runs where a test finds it missing, and what
-    the image's Dockerfile in the repository installs by the same words are left alone. Info where all that is installed
-    follows a lock file in the repository that knows the project's packages (`uv.lock`): the versions then stay, and
-    only the network is needed.
+    A project's folder (`pip install -e .`) needs the index too, for what builds it and for what it depends on, but
+    not with `--no-deps` or `--no-build-isolation`. Local wheels, `--no-index`, an index of your own, what only runs
+    where a test finds it missing, and what the image's Dockerfile in the repository installs by the same words are
+    left alone. Info where all that is installed follows a lock file in the repository that knows the project's
+    packages (`uv.lock`): the versions then stay, and only the network is needed.
 
     ## Why it hurts
     A run of weeks starts again dozens of times (OPT-175B: 90), in every pod at once. When PyPI or a mirror answers with
