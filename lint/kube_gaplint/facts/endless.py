@@ -6,8 +6,11 @@ of GNU coreutils), and the entry points of the images.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from msgspec import Struct
 
+from kube_gaplint import lazy_re
 from kube_gaplint.lazy_re import globs
 
 PROGRAMS = frozenset(
@@ -16,7 +19,8 @@ PROGRAMS = frozenset(
         "node_exporter", "dcgm-exporter", "nvidia_gpu_exporter", "fluent-bit", "fluentd", "td-agent", "filebeat",
         "metricbeat", "promtail", "vector", "telegraf", "otelcol", "otelcol-contrib", "alloy", "grafana-agent",
         "cloud_sql_proxy", "cloud-sql-proxy", "kube-proxy", "jupyter-lab", "jupyter-notebook", "code-server", "ttyd",
-        "caddy", "minio", "memcached", "postgres", "mongod", "crond", "supervisord",
+        "gunicorn", "uvicorn", "hypercorn", "haproxy", "caddy", "minio", "memcached",
+        "postgres", "mongod", "crond", "supervisord",
     }
 )  # fmt: skip
 
@@ -29,7 +33,6 @@ class WithWord(Struct, frozen=True):
 
 
 WITH_WORDS: tuple[WithWord, ...] = (
-    WithWord("tail", frozenset({"-f", "-F", "--follow", "-fn0", "-n0f"})),
     WithWord("jupyter", frozenset({"lab", "notebook", "server"})),
     WithWord("mlflow", frozenset({"server", "ui"})),
     WithWord("aim", frozenset({"up", "server"})),
@@ -37,6 +40,11 @@ WITH_WORDS: tuple[WithWord, ...] = (
     WithWord("python", frozenset({"http.server", "tensorboard.main", "SimpleHTTPServer"})),
     WithWord("python3", frozenset({"http.server", "tensorboard.main"})),
     WithWord("sshd", frozenset({"-D", "-De", "-eD", "-Ddp"})),
+    WithWord("streamlit", frozenset({"run"})),
+    WithWord("flask", frozenset({"run"})),
+    WithWord("kubectl", frozenset({"port-forward", "proxy"})),
+    WithWord("dcgmi", frozenset({"dmon"})),
+    WithWord("inotifywait", frozenset({"-m", "--monitor"})),
     WithWord("rclone", frozenset({"mount", "serve"})),
     WithWord("gcsfuse", frozenset({"--foreground"})),
 )
@@ -56,9 +64,15 @@ LONGEST_NAP = 86_400.0
 """Seconds: what sleeps longer is meant to wait for somebody."""
 
 
-def serves(name: str, words: frozenset[str]) -> bool:
+_FOLLOWS = lazy_re.compile(r"-[\w+-]*[fF]\w*|--follow(?:=.*)?")
+"""How `tail` is told to go on at the end of the file: alone, in a bundle (`-fn0`, `-100f`), with what it follows."""
+
+
+def serves(name: str, words: Sequence[str]) -> bool:
     """Whether a program runs until it is stopped. `words`: its arguments."""
-    return name in PROGRAMS or any(row.program == name and row.words & words for row in WITH_WORDS)
+    if name == "tail":  # `--pid` ends it with another process
+        return any(_FOLLOWS.fullmatch(word) for word in words) and not any(word.startswith("--pid") for word in words)
+    return name in PROGRAMS or any(row.program == name and not row.words.isdisjoint(words) for row in WITH_WORDS)
 
 
 def serving_image(image: str) -> bool:

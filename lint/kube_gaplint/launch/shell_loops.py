@@ -26,6 +26,10 @@ _READING: Final = frozenset(["read", "mapfile", "readarray", "let", "unset", "ge
 _NAME: Final = lazy_re.compile(r"[A-Za-z_]\w*")
 _BLANK: Final = (" ", "\t", "\n", "\\")
 
+_LEAVES: Final = lazy_re.compile(r"\b(?:break|exit|return|exec|kill)\b")
+"""What may end a loop, or the script around it."""
+_NO_END: Final = lazy_re.compile(r"while\s+sleep\s+[\w.]+\s*[;\n]|for\s*\(\(\s*;\s*;\s*\)\)")
+
 Way = Literal["append", "extend", "set"]
 """How a variable is assigned: more text behind a blank, more elements of an array, or anything else."""
 
@@ -61,12 +65,23 @@ def run_loop(walker: Walker, loop: Loop) -> Flow:
         if verdict is (loop.kind != "while") and condition is not None:
             return ""  # the body surely never runs
         branches.entry = shell.last
+    first = len(shell.out)
     branches.add(partial(walker.run_block, loop.body), heading, "repeated")
     endless = condition is not None and verdict is (loop.kind == "while")
+    if endless or _goes_on(walker, loop):
+        text = walker.source.text
+        for command in shell.out[first:]:
+            command.unending = _LEAVES.search(text, loop.body.start, loop.body.end) is None
     if not endless:
         branches.none()
     ended = branches.end(loop.start, loop.end, f"in a loop over `{heading}`")
     return ended if endless and ended in ("exit", "return") else ""
+
+
+def _goes_on(walker: Walker, loop: Loop) -> bool:
+    """`while sleep 60` and `for ((;;))`: loops that none of their own words ends."""
+    head = walker.source.text[loop.start : loop.body.start]
+    return loop.kind != "until" and _NO_END.match(head) is not None
 
 
 def _run_for(walker: Walker, loop: Loop) -> Flow:

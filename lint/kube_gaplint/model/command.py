@@ -157,6 +157,8 @@ class Command(Struct, eq=False):
     """The working directory after every `cd`; None where no `cd` came before."""
     stdin: Heredoc | None = None
     """The here-document that the command reads."""
+    unending: bool = False
+    """It stands in a loop that nothing in sight ever ends: `while true`, `until false`, `while sleep 60`."""
     expected: Certainty = "always"
     """As `certainty`, where what only gets something ready succeeds: "always" behind `mkdir -p /logs &&`, for none of
     that is there to be tested."""

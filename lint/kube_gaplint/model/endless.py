@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kube_gaplint.facts.endless import ALWAYS_TRUE, LONGEST_NAP, serves, serving_image
+from kube_gaplint.facts.endless import LONGEST_NAP, serves, serving_image
 from kube_gaplint.model.command import Command
 from kube_gaplint.model.setting import Origin, Set
 from kube_gaplint.model.workload import Container
@@ -18,6 +18,8 @@ _NO_WORK = frozenset(
 """Commands that get something ready or look at it: a container that runs nothing else does no work."""
 _NO_CHECK = frozenset({"echo", "printf", "date", "hostname", "true", ":", "sleep", "wait", "test", "["})
 """What a loop of naps may run beside them: one that also looks at something, again and again, watches it."""
+_ENDS = frozenset({"kill", "pkill", "killall", "timeout"})
+"""Commands that may end what runs in the background."""
 
 
 class Endless(Struct, frozen=True):
@@ -34,8 +36,13 @@ def endless(container: Container) -> Endless | None:
         no_command = container.entrypoint_unknown and not isinstance(container.command, Set)
         served = no_command and isinstance(image, Set) and serving_image(image.value)
         return Endless(image.value, image.origin) if served and isinstance(image, Set) else None
-    for command in container.commands:
-        if _for_ever(command):
+    found = [command for command in container.commands if _for_ever(command)]
+    if found:  # of a loop, the nap between its rounds
+        return _named(next((command for command in found if command.name == "sleep"), found[0]))
+    if any(command.name in _ENDS for command in container.commands):
+        return None
+    for command in container.commands:  # `tail -F log & wait`: a shell that waits hears a signal at once
+        if command.background and command.waited and _for_ever(replace(command, background=False)):
             return _named(command)
     return None
 
@@ -51,12 +58,7 @@ def only_waits(container: Container) -> Endless | None:
     """
     if not container.commands or any(_does_something(command) for command in container.commands):
         return None
-    if (found := endless(container)) is not None:
-        return found
-    for command in container.commands:  # `sleep infinity & wait`: a shell that waits hears a signal at once
-        if command.background and command.waited and _for_ever(replace(command, background=False)):
-            return _named(command)
-    return None
+    return endless(container)
 
 
 def _does_something(command: Command) -> bool:
@@ -68,10 +70,10 @@ def _for_ever(command: Command) -> bool:
         return False
     words = [word.known or "" for word in command.words]
     if command.expected == "repeated":
-        return command.name == "sleep" and command.condition.strip() in ALWAYS_TRUE
+        return command.unending
     if command.name == "sleep":
         return any(_long(text) for text in words[1:])
-    return "timeout" not in command.wrappers and serves(command.name, frozenset(words[1:]))
+    return "timeout" not in command.wrappers and serves(command.name, words[1:])
 
 
 def _long(text: str) -> bool:
