@@ -73,7 +73,7 @@ def _for_ever(command: Command) -> bool:
         return command.unending
     if command.name == "sleep":
         return any(_long(text) for text in words[1:])
-    return "timeout" not in command.wrappers and serves(command.name, words[1:])
+    return "timeout" not in command.wrappers and serves(command.name, [word.prefix for word in command.words[1:]])
 
 
 def _long(text: str) -> bool:
