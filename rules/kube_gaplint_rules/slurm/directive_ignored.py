@@ -20,7 +20,7 @@ WHERE = frozenset(
 """Options that choose where and at what price a job runs: people switch them on and off from run to run."""
 NEEDED = frozenset(
     {"requeue", "open-mode", "signal", "time", "nodes", "ntasks", "ntasks-per-node", "gres", "gpus", "gpus-per-node",
-     "gpus-per-task", "gpus-per-socket", "array"}
+     "gpus-per-task", "gpus-per-socket"}
 )  # fmt: skip
 """Options that make a job what it is: how it ends and starts again, how large it is and how long it may run. Nobody
 would rather run it without, as people do without `--mem`, `--exclusive` or mail."""
@@ -48,12 +48,12 @@ def check(batch: Batch, _context: Context) -> Iterator[Gap]:
     lines off with a blank. So it is info, while other directives are in force, where the line, or one next to it that
     is written alike, chooses where the job runs (`--partition`, `--qos`): a preemptible queue goes with its
     `--requeue`. It is info for what a job runs without as well (`--mem`, `--exclusive`, mail); an error for what makes
-    the job what it is: `--requeue`, `--signal`, `--open-mode`, `--time`, nodes, tasks, GPUs. Quiet for `##SBATCH`, for
-    prose, for here-documents that hold another script, for a commented-out alternative of an option that is in force,
-    and for placeholders (`<your options>`, `{{ options }}`, also on a line of their own: `{account_line}`), which
-    somebody fills in. A shell variable where Slurm wants a number or a name (`--nodes=$NODES`) is flagged where a
-    README or a script beside it gives this very file to sbatch and nothing there may fill it in first (`envsubst`,
-    `sed`), and where only a shell could: `--account=${ACCOUNT:?}`.
+    the job what it is: `--requeue`, `--signal`, `--open-mode`, `--time`, nodes, tasks, GPUs; and a warning for the
+    first kind next to the second. Quiet for `##SBATCH`, for prose, for here-documents that hold another script, for a
+    commented-out alternative of an option that is in force, and for placeholders (`<your options>`, `{{ options }}`,
+    also on a line of their own: `{account_line}`), which somebody fills in. A shell variable where Slurm wants a number
+    or a name (`--nodes=$NODES`) is flagged where a README or a script beside it gives this very file to sbatch and
+    nothing there may fill it in first (`envsubst`, `sed`), and where only a shell could: `--account=${ACCOUNT:?}`.
 
     ## Why it hurts
     This rule follows from how sbatch reads a script: it stops at the first line that is neither blank nor a comment,
@@ -145,7 +145,9 @@ def _severity(batch: Batch, first: Directive) -> Severity:
     chooses = not WHERE.isdisjoint(block)
     if not _some_in_force(batch):  # its author takes them for directives, or runs the script without Slurm
         return Severity.WARNING if chooses else loud
-    return Severity.INFO if chooses or NEEDED.isdisjoint(block) else loud
+    if chooses or NEEDED.isdisjoint(block):
+        return Severity.INFO
+    return loud if first.name in NEEDED else Severity.WARNING
 
 
 @lru_cache(maxsize=4)
