@@ -721,9 +721,9 @@ class _Reader:
     def _untold(self, interval: Setting[Quantity]) -> Setting[Quantity]:
         """The interval of a script of somebody's own that saves, and neither options nor loops say how often."""
         script = self.look.script
-        if not isinstance(interval, Absent) or script is None or not script.save_paths or script.saves_only_at_stop:
+        if not isinstance(interval, Absent) or script is None or script.saves_only_at_stop:
             return interval
-        return Unknown("its text does not tell how often it saves", script.save_paths[0].origin or script.origin)
+        return Unknown("its text does not tell how often it saves", script.origin)
 
     def _amount(self, amounts: tuple[Amount, ...]) -> Setting[Quantity]:
         """The first of several amounts that is in use."""

@@ -68,14 +68,15 @@ class _Program:
         saves = True if True in found else None if None in found else False
         bodies = [body for handler in handlers for body in self._reach(handler)]
         notes = self._handed_on({note for body in bodies for note in _notes(body)})
-        waits = saves is True and all(self._waits(save, bodies, notes) for save in self.saves)
+        written = self.saves + [call for call in self.calls if _dumps(call)]
+        waits = saves is True and bool(self.saves) and all(self._waits(one, bodies, notes) for one in written)
         return StopFacts(saves, waits)
 
     def _of(self, handler: Node) -> bool | None:
         """Whether a save follows from a handler."""
         bodies = self._reach(handler)
         if not bodies:
-            return True if _speaks_of_saving(text_of(handler)) else None
+            return True if _speaks_of_saving(handler) else None
         within = [call for body in bodies for call in self.calls if _is_in(call, body)]
         if any(map(_saves, within)):
             return True
@@ -89,6 +90,7 @@ class _Program:
 
     def _reach(self, handler: Node) -> list[Node]:
         """A handler's body and those of the program's own functions that it calls; empty where it is not seen."""
+        handler = _partly_called(handler)
         pending = [(handler, 0)] if handler.type == "lambda" else [(one, 0) for one in self._named(handler)]
         found: list[Node] = []
         while pending:
@@ -187,8 +189,24 @@ def _saves(call: Node) -> bool:
     return writes_checkpoint(text_of(call.child_by_field_name("function")))
 
 
-def _speaks_of_saving(name: str) -> bool:
-    return CHECKPOINT_WORD.search(name.rpartition(".")[2]) is not None
+def _dumps(call: Node) -> bool:
+    """`pickle.dump` and its like, which may write a state as well as a table of results."""
+    return text_of(call.child_by_field_name("function")).rpartition(".")[2] == "dump"
+
+
+def _speaks_of_saving(handler: Node) -> bool:
+    """Whether a handler that is not seen says by its name that it saves."""
+    handler = _partly_called(handler)
+    named = handler.child_by_field_name("function") if handler.type == "call" else handler
+    return CHECKPOINT_WORD.search(text_of(named).rpartition(".")[2]) is not None
+
+
+def _partly_called(handler: Node) -> Node:
+    """`save` of `partial(save, model)`."""
+    function, given = handler.child_by_field_name("function"), handler.child_by_field_name("arguments")
+    if function is None or given is None or text_of(function).rpartition(".")[2] != "partial":
+        return handler
+    return given.named_children[0] if given.named_children else handler
 
 
 def _notes(body: Node) -> Iterator[str]:

@@ -31,8 +31,9 @@ def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
     ## What it flags
     An interval as long as the run or longer, so that nothing is saved before the end (error). An interval beyond 10 %
     of the run; or, where the time of a step is known or declared, beyond 4 hours or 4 times the Young/Daly optimum;
-    or saving on a signal alone (warning; info for a share of a run of up to 5,000 steps whose pace is not known). Runs
-    of up to 200 steps are smoke tests and left alone.
+    or saving on a signal alone, where all that a visible script saves waits for its handler (warning; info for a
+    share of a run of up to 5,000 steps whose pace is not known). Runs of up to 200 steps are smoke tests and left
+    alone.
 
     ## Why it hurts
     A failure costs half an interval on every GPU. BLOOM lost 7.3 hours of 384 GPUs to one dead GPU that came just

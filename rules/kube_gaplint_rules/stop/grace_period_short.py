@@ -34,10 +34,11 @@ def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
 
     ## What it flags
     A job of 8 GPUs or more whose `terminationGracePeriodSeconds` is below 60 s (30 s where it is not set), and whose
-    program visibly saves when it is told to stop. With a declared time of a save (`gaplint.dev/save-seconds`, the
+    program visibly saves when it is told to stop: by its framework, or by a handler that saves or leaves a note that
+    the loop saves by (one that only leaves is none). With a declared time of a save (`gaplint.dev/save-seconds`, the
     profile) that time and one step count instead of the 60 s. Info where the program saves periodically, more than 10
-    minutes apart or at an unknown distance: what was done since the last save is lost at every drain. Programs that are
-    not visible, benchmarks, and pods of Slurm clusters (whose kill-wait bounds the grace period) are left alone.
+    minutes apart or at an unknown distance: what was done since the last save is lost at every drain. Programs that
+    are not visible, benchmarks, and pods of Slurm clusters (whose kill-wait bounds the grace period) are left alone.
 
     ## Why it hurts
     The kubelet sends SIGTERM, waits for the grace period, and kills. A save that is cut off in the middle is lost, and
