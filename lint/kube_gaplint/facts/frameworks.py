@@ -1347,6 +1347,16 @@ DATA_FILES = (
 )  # fmt: skip
 """Ends of names of files that hold no checkpoint."""
 
+_PARTS = ("training", "train", "trainer")
+"""The parts of a configuration that hold what the loop needs."""
+_LENGTHS = (
+    "max-steps", "total-steps", "num-steps", "train-steps", "max-train-steps", "max-iters", "total-iters",
+    "num-iterations", "train-iters", "max-iterations", "max-updates", "max-update", "num-train-steps", "training-steps",
+    "total-training-steps", "epochs", "num-epochs", "max-epochs", "num-train-epochs", "total-epochs", "train-samples",
+    "max-tokens",
+)  # fmt: skip
+_EPOCH_LENGTHS = ("steps-per-epoch", "max-steps-per-epoch", "iters-per-epoch", "batches-per-epoch")
+
 CONVENTIONS = Conventions(
     save_path=(
         "save-dir", "save-path", "save-folder", "save-directory", "checkpoint-dir", "checkpoints-dir",
@@ -1373,12 +1383,7 @@ CONVENTIONS = Conventions(
             for unit in ("seconds", "secs", "minutes", "mins", "hours")
         ),
     ),
-    total=(
-        "max-steps", "total-steps", "num-steps", "train-steps", "max-train-steps", "max-iters", "total-iters",
-        "num-iterations", "train-iters", "max-iterations", "max-updates", "max-update", "num-train-steps",
-        "training-steps", "trainer.total-training-steps", "epochs", "num-epochs", "max-epochs", "num-train-epochs",
-        "total-epochs", "trainer.total-epochs", "train-samples", "max-tokens",
-    ),
+    total=(*_LENGTHS, *(f"{part}.{name}" for part in _PARTS for name in _LENGTHS)),
     retention=(
         "save-total-limit", "keep-last", "keep-last-n", "keep-last-k", "max-checkpoints", "checkpoints-total-limit",
         "num-checkpoints-to-keep", "checkpoint-hist", "max-to-keep", "keep-checkpoints", "max-ckpt-to-keep",
@@ -1416,6 +1421,7 @@ CONVENTIONS = Conventions(
         "dataset-part": ("dataset-config-name", "dataset-config"),
         "overwrite-output": ("overwrite-output-dir",),
         "replaces-when-written": _SAVE_TOP_K,
+        "steps-an-epoch": (*_EPOCH_LENGTHS, *(f"{part}.{name}" for part in _PARTS for name in _EPOCH_LENGTHS)),
     },
     config=("config", "config-file", "cfg", "conf", "config-path", "yaml", "recipe", "hparams", "cfg-path", "params"),
     simulations=(

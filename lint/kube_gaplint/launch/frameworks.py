@@ -131,7 +131,7 @@ def understand(
     if facts is not None and facts.flags:
         spec = NO_SPEC.with_names(facts.flags.split(), _valued_names(facts))
         options = parse_options(peeled.words, home, spec)
-    read = read_configs(options, facts.config if facts is not None else _ANY_CONFIG, files)
+    read = read_configs(options, _config_source(facts), files)
     configs = tuple(config.overridden(options) for config in read)
     if not configs and text is not None and (facts is None or not facts.visible):
         configs = _by_hydra(peeled, text, home, files)
@@ -433,6 +433,13 @@ _SIGNS: dict[Callable[[FrameworkFacts, _Seen], Origin | None], Callable[[_Seen],
 # -- configuration files ---------------------------------------------------------------------------------------------
 
 _ANY_CONFIG = ConfigSource(options=CONVENTIONS.config, positional=_CONFIG_ENDINGS, name_option="config-name")
+
+
+def _config_source(facts: FrameworkFacts | None) -> ConfigSource:
+    """Where a program names its configuration. A script of one's own does so as it likes, whatever library it calls."""
+    if facts is None or (not facts.visible and facts.config == ConfigSource()):
+        return _ANY_CONFIG
+    return facts.config
 
 
 def read_configs(options: Options, source: ConfigSource, files: Files) -> tuple[Config, ...]:
