@@ -131,8 +131,7 @@ def understand(
     if facts is not None and facts.flags:
         spec = NO_SPEC.with_names(facts.flags.split(), _valued_names(facts))
         options = parse_options(peeled.words, home, spec)
-    read = read_configs(options, _config_source(facts), files)
-    configs = tuple(config.overridden(options) for config in read)
+    configs = tuple(config.overridden(options) for config in _configs(facts, options, files))
     if not configs and text is not None and (facts is None or not facts.visible):
         configs = _by_hydra(peeled, text, home, files)
     look = Lookup(
@@ -435,11 +434,12 @@ _SIGNS: dict[Callable[[FrameworkFacts, _Seen], Origin | None], Callable[[_Seen],
 _ANY_CONFIG = ConfigSource(options=CONVENTIONS.config, positional=_CONFIG_ENDINGS, name_option="config-name")
 
 
-def _config_source(facts: FrameworkFacts | None) -> ConfigSource:
-    """Where a program names its configuration. A script of one's own does so as it likes, whatever library it calls."""
-    if facts is None or (not facts.visible and facts.config == ConfigSource()):
-        return _ANY_CONFIG
-    return facts.config
+def _configs(facts: FrameworkFacts | None, options: Options, files: Files) -> tuple[Config, ...]:
+    """The configurations of a program. A script of one's own names it as it likes, whatever library it calls: where it
+    is not seen, the script's text tells what it makes of it."""
+    if facts is None or facts.visible or facts.config != ConfigSource():
+        return read_configs(options, facts.config if facts is not None else _ANY_CONFIG, files)
+    return tuple(config for config in read_configs(options, _ANY_CONFIG, files) if not config.open_because)
 
 
 def read_configs(options: Options, source: ConfigSource, files: Files) -> tuple[Config, ...]:
