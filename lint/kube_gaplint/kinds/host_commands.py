@@ -83,9 +83,16 @@ def upgrades(commands: Iterable[tuple[Container, Command]]) -> Setup:
     return setup
 
 
+_CLEARING = frozenset({"drain", "cordon", "get", "wait", "delete"})
+
+
 def drains(commands: Iterable[Command]) -> bool:
-    """Whether a script cordons or drains its node."""
-    return any(
-        command.name in ("kubectl", "oc") and {"drain", "cordon"} & {word.known or "" for word in command.words[1:4]}
+    """Whether a script drains its node, or cordons it and looks after the pods that still run on it."""
+    told = {
+        word.known
         for command in commands
-    )
+        if command.name in ("kubectl", "oc")
+        for word in command.words[1:4]
+        if word.known in _CLEARING
+    }
+    return "drain" in told or ("cordon" in told and len(told) > 1)
