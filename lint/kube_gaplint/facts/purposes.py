@@ -334,11 +334,9 @@ TRAINING_WORDS = frozenset({"train", "trainer", "training", "pretrain", "pretrai
 # Words by which a pool says that its nodes serve models.
 SERVING_WORDS = frozenset({"inference", "inferencing", "infer", "serving", "serve", "vllm", "sglang", "kserve"})
 
-# Calls that move data between ranks (DDP does so with a model's parameters when it is made): a program that makes them
-# and no other shows what it is for.
-COLLECTIVES = (
-    "all_reduce(", "all_gather", "broadcast", "barrier(", "reduce_scatter", "all_to_all", "DistributedDataParallel(",
-)  # fmt: skip
+# Calls that move data between ranks: a program that makes them and no other shows what it is for. One that wraps a
+# model in DDP and does nothing with it is an excerpt, of which the rest trains.
+COLLECTIVES = ("all_reduce(", "all_gather", "broadcast", "barrier(", "reduce_scatter", "all_to_all")
 # Their like in JAX, and what every JAX program that trains holds: there are no other ways to a gradient.
 JAX_COLLECTIVES = ("psum(", "pmean(", "all_gather(", "ppermute(", "pmap(", "block_until_ready(")
 JAX_GRADIENTS = ("grad", "vjp", "jvp", "linearize")
