@@ -23,9 +23,9 @@ def check(workload: Workload, _context: Context) -> Iterator[Gap]:
     """The start script copies data from a bucket while the job already holds its GPUs.
 
     ## What it flags
-    `aws s3 sync` and `cp`, `gsutil`, `gcloud storage`, `s5cmd`, `rclone`, `azcopy`, `hf download` or archives by `curl`
-    and `wget` in the start script of a container with GPUs, towards its own disk, an emptyDir, or (for commands that
-    copy what is there already) a volume. A sync onto a volume that outlives the pod, and init containers, are left
+    `aws s3 sync` and `cp`, `gsutil`, `gcloud storage`, `s5cmd`, `rclone`, `azcopy`, `hf download`, `git clone` of a
+    repository of data, or archives by `curl` and `wget` in the start script of a container with GPUs, towards its own
+    disk, an emptyDir, or (for commands that copy what is there already) a volume. A sync onto a volume that outlives the pod, and init containers, are left
     alone.
 
     ## Why it hurts
