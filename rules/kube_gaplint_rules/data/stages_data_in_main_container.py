@@ -25,8 +25,8 @@ def check(workload: Workload, _context: Context) -> Iterator[Gap]:
     ## What it flags
     `aws s3 sync` and `cp`, `gsutil`, `gcloud storage`, `s5cmd`, `rclone`, `azcopy`, `hf download`, `git clone` of a
     repository of data, or archives by `curl` and `wget` in the start script of a container with GPUs, towards its own
-    disk, an emptyDir, or (for commands that copy what is there already) a volume. A sync onto a volume that outlives the pod, and init containers, are left
-    alone.
+    disk, an emptyDir, or (for commands that copy what is there already) a volume. A sync onto a
+    volume that outlives the pod, and init containers, are left alone.
 
     ## Why it hurts
     Every restart copies everything again, and the GPUs wait. To bring SmolLM3's data to a node took three hours, so its
