@@ -27,7 +27,8 @@ def check(agent: HostAgent, _context: Context) -> Iterator[Gap]:
     ## What it flags
     A DaemonSet, Pod or Job that runs `systemctl daemon-reload`, or restarts containerd, Docker, CRI-O or kubelet, on
     its host (through `nsenter` or `chroot`). Info where it runs on every node and nothing tells that there are GPUs.
-    Quiet where it drains its node first, where the GPU Operator of the given paths uses CDI, and on nodes without GPUs.
+    Quiet where it drains its node first, or cordons it and looks after its pods, where the GPU Operator of the given
+    paths uses CDI, and on nodes without GPUs.
 
     ## Why it hurts
     Without CDI the runtime's hook gives GPUs to a container behind systemd's back. A reload writes the device rules
