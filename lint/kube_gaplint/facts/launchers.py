@@ -347,16 +347,16 @@ NOT_TRAINING = frozenset(
     hostnamectl uname env printenv ps top htop lscpu lspci lsmod sysctl dmesg nproc ip ifconfig ping nc ncat dig
     nslookup host getent curl wget aria2c git git-lfs tar unzip zip gzip gunzip pigz zstd rsync scp ssh sshd
     ssh-keygen ssh-keyscan ssh-add ssh-agent service systemctl disown apt apt-get dpkg yum dnf apk microdnf zypper
-    conda mamba micromamba pip pip3 uv poetry pipenv npm make cmake ninja docker podman nerdctl buildah skopeo enroot
-    apptainer singularity sudo gcc g++ nvcc ldconfig module ml spack lmod nvidia-smi rocm-smi amd-smi hl-smi neuron-ls
-    neuron-top dcgmi nvidia-cuda-mps-control ibstat ibstatus ibv_devinfo ibv_devices ibdev2netdev fi_info show_gids
-    mst nvidia-persistenced nvidia-fabricmanager aws gsutil gcloud az s5cmd rclone mc azcopy kubectl helm
-    huggingface-cli hf wandb mlflow tensorboard dvc jq yq envsubst base64 sha256sum md5sum openssl seq bc expr time
-    watch yes logger sync scontrol squeue sinfo sbatch scancel sacct sacctmgr salloc sattach scrontab jupyter
-    jupyter-lab jupyter-notebook code-server vllm sglang ollama text-generation-launcher tritonserver trtllm-serve
-    redis-server etcd mongod postgres nginx supervisord crond all_reduce_perf all_gather_perf alltoall_perf
-    broadcast_perf reduce_perf reduce_scatter_perf sendrecv_perf scatter_perf gather_perf hypercube_perf ib_write_bw
-    ib_read_bw ib_send_bw ib_write_lat iperf iperf3 fio ior gpu_burn gpu-burn dcgmproftester12 nvbandwidth
+    conda mamba micromamba virtualenv pip pip3 uv poetry pipenv npm make cmake ninja docker podman nerdctl
+    buildah skopeo enroot apptainer singularity sudo gcc g++ nvcc ldconfig module ml spack lmod nvidia-smi rocm-smi
+    amd-smi hl-smi neuron-ls neuron-top dcgmi nvidia-cuda-mps-control ibstat ibstatus ibv_devinfo ibv_devices
+    ibdev2netdev fi_info show_gids mst nvidia-persistenced nvidia-fabricmanager aws gsutil gcloud az s5cmd rclone mc
+    azcopy kubectl helm huggingface-cli hf wandb mlflow tensorboard dvc jq yq envsubst base64 sha256sum md5sum openssl
+    seq bc expr time watch yes logger sync scontrol squeue sinfo sbatch scancel sacct sacctmgr salloc sattach scrontab
+    jupyter jupyter-lab jupyter-notebook code-server vllm sglang ollama text-generation-launcher tritonserver
+    trtllm-serve redis-server etcd mongod postgres nginx supervisord crond all_reduce_perf all_gather_perf
+    alltoall_perf broadcast_perf reduce_perf reduce_scatter_perf sendrecv_perf scatter_perf gather_perf hypercube_perf
+    ib_write_bw ib_read_bw ib_send_bw ib_write_lat iperf iperf3 fio ior gpu_burn gpu-burn dcgmproftester12 nvbandwidth
     bandwidthTest deviceQuery p2pBandwidthLatencyTest osu_bw osu_latency
     """.split()  # noqa: SIM905 (a list of words reads better)
 )

@@ -16,7 +16,8 @@ HELPERS = frozenset(
         "mkdir", "mktemp", "mount", "mv", "nproc", "pgrep", "ping", "pkill", "printenv", "printf", "ps", "pwd", "rm",
         "rmdir", "rsync", "sed", "sleep", "sort", "stat", "sync", "sysctl", "tail", "tar", "tee", "test", "touch",
         "true", "ulimit", "umount", "uname", "unzip", "uptime", "wait", "wc", "which", "whoami", "xargs", ":", "set",
-        "source", ".", "module", "ml", "conda", "pip", "pip3", "unset", "read", "local", "fuser", "lsof", "dmesg",
+        "source", ".", "module", "ml", "conda", "virtualenv", "pip", "pip3", "unset", "read", "local",
+        "fuser", "lsof", "dmesg",
         # node checks and devices
         "nvidia-smi", "dcgmi", "nvidia-healthmon", "nvidia-cuda-mps-control", "rocm-smi", "amd-smi", "ibstat",
         "ibv_devinfo", "ibdev2netdev", "lspci", "lscpu", "numactl-show", "ethtool", "nhc", "gpu_burn", "dcgmproftester",
