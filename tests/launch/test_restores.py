@@ -160,17 +160,8 @@ def test_what_hands_its_value_on_or_sets_it_only_where_it_is_given() -> None:
     assert not is_off("resume", ("resume = newest(folder)\nargs.resume = resume\n",), option(True).get)
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        "vars(args).update(found)",
-        "args.__dict__.update(found)",
-        "setattr(config, name, value)",
-        "parser.set_defaults(**found)",
-    ],
-)
-def test_options_from_a_file_that_the_program_reads_itself(line: str) -> None:
-    assert paths(f"if args.resume:\n    torch.load(args.resume)\n{TRAIN}{line}\n") is None
+def test_defaults_from_a_file_that_the_program_reads_itself() -> None:
+    assert paths(f"if args.resume:\n    torch.load(args.resume)\nparser.set_defaults(**found)\n{TRAIN}") is None
 
 
 def test_an_option_that_another_one_gives() -> None:
@@ -231,3 +222,29 @@ def test_a_parameter_is_not_followed() -> None:
     ways = restoring_ways((text,), by_trainer=True)
     assert ways is not None
     assert [set(way.options) for way in ways] == [set()]
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        ("if args.again:\n    args.__dict__.update(read(args.again))\n", [{"again"}]),
+        ("def fill(args):\n    vars(args).update(read())\nif args.again: args = fill(args)\n", [{"again"}]),
+        ("for key, value in read():\n    setattr(args, key, value)\n", [set()]),
+        ("vars(args).update(read())\n", [set()]),
+        ("self.args.__dict__.update(read())\n", [set()]),
+        ("def fill(args):\n    vars(args).update(read())\n", []),
+    ],
+    ids=["under an option", "in a function", "one by one", "all", "of an object", "never called"],
+)
+def test_settings_taken_over_from_elsewhere_may_tell_it_to_go_on(lines: str, expected: list[set[str]]) -> None:
+    ways = restoring_ways((lines + TRAIN,))
+    assert ways is not None
+    assert [set(way.options) for way in ways] == expected
+    assert not any(way.reads for way in ways)
+
+
+def test_a_condition_of_one_line_sets_no_option() -> None:
+    declared = {"resume": True}.get
+    assert is_off("resume", ("if args.resume: state = load(args.resume)\n",), declared)
+    assert not is_off("resume", ("if args.again: args.resume = newest()\n",), declared)
+    assert not is_off("resume", ("class Settings:\n    resume: str = newest()\n",), declared)

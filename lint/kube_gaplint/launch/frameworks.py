@@ -1290,7 +1290,7 @@ class _Reader:
         for way in ways:
             off = next((name for name in sorted(way.options) if is_off(name, texts, self._declared_off)), "")
             if off:
-                left_out = left_out or off
+                left_out = left_out or (off if way.reads else "")
             elif way.places and all(self._is_in_a_new_folder(name, texts) for name in way.places):
                 in_vain = in_vain or min(way.places)
             elif way.places and all(self._is_of_another_run(name, path) for name in way.places):

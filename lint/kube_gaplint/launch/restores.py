@@ -85,10 +85,13 @@ _BY_HAND = lazy_re.compile(r"\.backward\(|\bopt\w*\.step\(")
 _OTHER_WAYS = lazy_re.compile(
     r"BackupAndRestore|\bget_checkpoint\(|resume_or_load|AutoResume|auto_resume|CheckpointManager|latest_checkpoint\("
     r"|torchsnapshot|torchft|MonitoredTrainingSession|set_defaults\(\s*\*\*|\bexec\(|tf\.train\.Checkpoint"
-    r"|\b(?:vars\(\w{1,60}\)|(?:args|opts?|options|cfg|config|hparams)\.__dict__)\.update\("
-    r"|\bsetattr\(\s*(?:args|opts?|options|cfg|config|hparams),\s*\w"
 )
 """Other means to go on, which are not followed."""
+_TAKES_OVER = lazy_re.compile(
+    r"\b(?:vars\(\w{1,60}\)|(?:args|opts?|options|cfg|config|hparams)\.__dict__)\.update\("
+    r"|\bsetattr\(\s*(?:args|opts?|options|cfg|config|hparams),\s*\w"
+)
+"""Calls that give options by names that the text does not tell: any option may be given then."""
 _WORDS = lazy_re.compile(
     r"(?i)load|restore|resume|safe_open|from_(?:pretrained|ckpt|checkpoint|snapshot)|ckpt_path|recover|warm_?start"
     r"|continue_"
@@ -105,10 +108,12 @@ _EMPTY = (" is not None", " != None", ' != ""', " != ''", " is True", " == True"
 
 class Way(Struct, frozen=True):
     """A way on which a program reads a checkpoint back: the options that are surely given on it, and those of them of
-    which one surely is the path that it reads."""
+    which one surely is the path that it reads. Without `reads` it is one on which the program takes over settings from
+    elsewhere, which may tell it to read one."""
 
     options: frozenset[str]
     places: frozenset[str] = frozenset()
+    reads: bool = True
 
 
 def restoring_ways(texts: tuple[str, ...], *, by_trainer: bool = False) -> tuple[Way, ...] | None:
@@ -153,7 +158,7 @@ def _set_in(text: str, name: str) -> frozenset[str] | None:
     """The options whose values a text gives a name besides its own value handed on, or nothing; None for all else."""
     quoted = re.escape(name)
     given = re.compile(
-        rf"(?<![\w-]){quoted}[ \t]*(?::[ \t]*[\w.\[\]| ,\"']{{1,60}})?=(?!=)[ \t]*(?P<value>[^\n#]*)"
+        rf"(?<![\w-]){quoted}[ \t]*(?P<type>:[ \t]*[\w.\[\]| ,\"']{{1,60}})?=(?!=)[ \t]*(?P<value>[^\n#]*)"
         rf"|[\"']{quoted}[\"'][ \t]*(?:\][ \t]*=(?!=)|:|,(?=[^)\n]*\)))[ \t]*(?P<entry>[^\n#]*)"
     )
     own = re.compile(
@@ -165,6 +170,8 @@ def _set_in(text: str, name: str) -> frozenset[str] | None:
         line = text[text.rfind("\n", 0, found.start()) + 1 : found.start()]
         if "#" in line or "add_argument(" in line or "add_argument(" in found[0]:
             continue
+        if found["type"] and line.lstrip().startswith(("if ", "elif ", "while ")):
+            continue  # `if args.resume: state = …` asks for it
         if not line.strip() and not handed_on and re.match(rf"{quoted}[ \t]+=", found[0]):
             continue  # a variable of a function, which is called alike
         value = _first_part(found["value"] or found["entry"] or "")
@@ -356,11 +363,14 @@ def _paths(texts: tuple[str, ...]) -> tuple[Way, ...] | None:
     found: list[Way] = []
     try:
         for index, text in enumerate(texts):
-            if _WORDS.search(text) is None:
+            takes_over = _TAKES_OVER.search(text) is not None
+            if not takes_over and _WORDS.search(text) is None:
                 continue
             tree = program.tree(index)
             for name, calls in tree.calls.items():
                 for call in calls:
+                    if takes_over and name in {"update", "setattr"} and _TAKES_OVER.search(text_of(call)):
+                        found.extend(Way(names, reads=False) for names in _ways(call, tree, program, 0, frozenset()))
                     for source in _sources(call, name, program):
                         needs = frozenset() if source is None else _named(source)
                         places = frozenset() if source is None else _places(source)
