@@ -84,7 +84,9 @@ def kept(process: TrainingProcess, path: Setting[str]) -> Kept:
     A path that is partly unknown is judged by its known beginning where no mount lies below that. Paths of a batch
     script lie on the nodes: all but the folders that every node has for itself is taken as shared.
     """
-    if isinstance(path, Set):
+    if isinstance(path, Set) and path.origin.via == "derived":  # of the path that is known, the folders
+        text, whole = path.value.rstrip("/") + "/", False
+    elif isinstance(path, Set):
         text, whole = path.value, True
     elif isinstance(path, Unknown) and path.prefix:
         text, whole = path.prefix, False
@@ -98,8 +100,10 @@ def kept(process: TrainingProcess, path: Setting[str]) -> Kept:
         local = own_disk(text)
         return Kept("lost", f"{local} of the node") if local else Kept("unknown")
     container, pod = process.container, process.role.pod
+    if not whole and posixpath.normpath(text) == ".":
+        return Kept("unknown")  # what is joined to it may be an absolute path
     if not text.startswith("/"):
-        return _relative(process, text)
+        return _relative(process, text, whole)
     if not whole and any(_may_cover(mount, text) for mount in container.mounts):
         return Kept("unknown")
     return _by_volume(volume_at(text, container, pod))
@@ -139,7 +143,7 @@ def _by_volume(mount: Setting[Volume]) -> Kept:
     return Kept("kept" if volume.durable.value else "lost", where, mount)
 
 
-def _relative(process: TrainingProcess, text: str) -> Kept:
+def _relative(process: TrainingProcess, text: str, whole: bool) -> Kept:
     """A path below the working directory, which the image's Dockerfile may tell; without one that is known, only where
     no volume can cover it."""
     directory = process.command.directory
@@ -149,11 +153,11 @@ def _relative(process: TrainingProcess, text: str) -> Kept:
         folder = process.container.fields.get("workingDir")
         directory = folder if isinstance(folder, Set) else None
     if isinstance(directory, Set) and directory.value.startswith("/"):
-        return _by_volume(volume_at(posixpath.join(directory.value, text), process.container, process.role.pod))
+        return _below_folder(process, directory.value, text, whole)
     if directory is not None or process.role.pod.overrides_unknown:
         return Kept("unknown")
     folders = () if text.startswith("~") else process.container.image_folders
-    places = [_by_volume(volume_at(posixpath.join(one, text), process.container, process.role.pod)) for one in folders]
+    places = [_below_folder(process, one, text, whole) for one in folders]
     if places and all(place.state == places[0].state for place in places):
         return places[0]
     for mount in process.container.mounts:
@@ -163,6 +167,16 @@ def _relative(process: TrainingProcess, text: str) -> Kept:
         if not special and _by_volume(volume_at(mount.path.value, process.container, process.role.pod)).state != "lost":
             return Kept("unknown")
     return Kept("lost", "the container's own disk")
+
+
+def _below_folder(process: TrainingProcess, folder: str, text: str, whole: bool) -> Kept:
+    """A path, or the beginning of one, that is relative to a known folder."""
+    path = posixpath.normpath(posixpath.join(folder, text))
+    if text.endswith("/"):
+        path = path.rstrip("/") + "/"
+    if not whole and any(_may_cover(mount, path) for mount in process.container.mounts):
+        return Kept("unknown")
+    return _by_volume(volume_at(path, process.container, process.role.pod))
 
 
 def lasting(workload: Workload) -> str:

@@ -86,7 +86,7 @@ def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
     if not process.workload.trains or isinstance(path, Absent):
         return
     asked = settings.saving.origin if isinstance(settings.saving, Set) and settings.saving.value else None
-    by_default = isinstance(path, Set) and not path.origin.written
+    by_default = isinstance(path, Set) and path.origin.via in {"default", "injected"}
     if by_default and (asked is None or not asked.written):
         return  # nobody asks for it, and nobody names a place
     if isinstance(settings.saving, Set) and not settings.saving.value and not settings.saves_once:
