@@ -14,6 +14,7 @@ from kube_gaplint.model.watchdog import (
     handling_is_off,
     shows_recent_torch,
     switch,
+    waits_blocked,
 )
 from kube_gaplint.rule import Context, rule
 
@@ -46,6 +47,7 @@ def check(process: TrainingProcess, _context: Context) -> Iterator[Gap]:
     as well for a bare program on one node, which may be a single process, and where another variable, the framework,
     the package index that the script installs from, the repository's requirements or its README give a newer torch
     away. Where the job's own limit ends a hang within an hour, what is unset is at most a warning.
+    Left alone where blocking wait is on, which makes torch ignore it (NCCL002).
 
     ## Why it hurts
     BLOOM trained on 384 A100s without it. When a GPU died the other ranks sat in their collective, the job did not
@@ -108,7 +110,7 @@ def check(process: TrainingProcess, _context: Context) -> Iterator[Gap]:
     off = handling_is_off(process)
     if off is not None:
         yield _off(process, found, off)
-    elif process.collective and isinstance(found.value, Absent):
+    elif process.collective and isinstance(found.value, Absent) and waits_blocked(process) is None:
         yield from _unset(process, _read_by_all(process) or found.name)
 
 
