@@ -177,7 +177,7 @@ def _by_its_text(process: TrainingProcess) -> Quantity | None:
 
 
 def steps_by_default(process: TrainingProcess) -> float | None:
-    """The steps up to which the program's own loop counts by default, where no option may say otherwise."""
+    """The steps up to which the program's own loop or trainer counts by default, where no option may say otherwise."""
     if isinstance(process.settings.total, Set) or process.options.open_because:
         return None
     found = default_steps(process.text.texts)

@@ -1,7 +1,8 @@
 """The length of a run that the program's own text fixes: `config.train.train_iters = 10`, `trainer.max_steps = 50`.
 
 So trainings of Megatron-Bridge and NeMo are told their length, whose recipes are Python. Programs with a loop of their
-own count up to a setting that has a default: `while step < config.max_steps`, `max_steps: int = 40000`.
+own count up to a setting that has a default: `while step < config.max_steps`, `max_steps: int = 40000`; others hand it
+to their trainer: `TrainingArguments(max_steps=args.max_steps)`.
 """
 
 from __future__ import annotations
@@ -43,6 +44,13 @@ _LOOP = lazy_re.needing(
     re.MULTILINE,
 )
 """The head of a loop over steps, with the attribute that ends it."""
+_HANDED_OVER = lazy_re.needing(
+    ("max_steps",),
+    r"\b\w*(?:TrainingArguments|Trainer)\((?:[^()]|\([^()]{0,1000}\)){0,4000}?"
+    r"(?<![\w.])max_steps[ \t]*=[ \t]*(?:\w+\.)+(?P<name>\w*(?:step|iter)\w*)[ \t]*[,)\n]",
+)
+"""The length in the call that makes a trainer or its arguments, with the attribute that gives it. A length in epochs
+beside it can only end the run sooner."""
 _DEFAULT = lazy_re.needing(
     ("step", "iter"),
     r"^[ \t]+(?P<field>\w*(?:step|iter)\w*)[ \t]*(?::[ \t]*int[ \t]*)?=[ \t]*(?P<value>\d[\d_]{0,12})[ \t]*,?"
@@ -53,15 +61,27 @@ _DEFAULT = lazy_re.needing(
 )
 """A field of a settings class with its default, or an option of argparse."""
 
+_SET_AGAIN = lazy_re.needing(
+    ("step", "iter"),
+    r"^[ \t]+(?:\w+\.)+(?P<name>\w*(?:step|iter)\w*)[ \t]*[-+*/]{0,2}="
+    r"(?![=]|[ \t]*(?:\w+\.)*(?P=name)[ \t]*(?:#.*)?$)",
+    re.MULTILINE,
+)
+"""An assignment to such a setting in a function, `args.max_steps = len(loader) * args.epochs`, but not what takes it
+over, `self.max_steps = args.max_steps`."""
+
 
 def default_steps(texts: Iterable[str]) -> tuple[str, int] | None:
-    """The setting up to which the program's own loop counts its steps, and the one default that its texts give it;
-    None where there is no such loop, or where the texts do not agree."""
+    """The setting up to which the program's own loop or its trainer counts the steps, and the one default that its
+    texts give it; None where there is no such loop or trainer, where the texts do not agree, or where they set it
+    again."""
     seen = list(texts)
-    names = {found["name"] for text in seen for found in _LOOP.finditer(text)}
+    names = {found["name"] for text in seen for head in (_LOOP, _HANDED_OVER) for found in head.finditer(text)}
     if len(names) != 1:
         return None
     name = names.pop()
+    if any(found["name"] == name for text in seen for found in _SET_AGAIN.finditer(text)):
+        return None
     values = {
         int((found["value"] or found["number"]).replace("_", ""))
         for text in seen

@@ -54,7 +54,7 @@ def check(batch: Batch, context: Context) -> Iterator[Gap]:
     nor GPUs (whoever submits it chooses them, and may choose few), where the framework has no means of its own to save
     at a signal or a time (verl), where the program's own text acts on SIGTERM, and where the run may well be done by
     then: up to 64 GPUs, and the limit leaves two seconds or more for each of its steps, be their number an option or
-    the default up to which its own loop counts. Quiet where it leaves more than a minute for each, where
+    the default up to which its own loop or its trainer counts. Quiet where it leaves more than a minute for each, where
     the program saves every 10 minutes or more often, or by a loop of its own every 100 steps (`if step % 100 == 0`),
     and where nothing is known of it. Smoke tests of up to 200 steps and trainings on a toy data set (MNIST) are left
     alone.
@@ -199,7 +199,7 @@ def _seconds_a_step(process: TrainingProcess, context: Context, limit: float) ->
 
 
 def _by_default(process: TrainingProcess, limit: float) -> float | None:
-    """The same for the steps that the program's own loop makes unless something else is asked for."""
+    """The same for the steps that the program's own loop or trainer makes unless something else is asked for."""
     steps = steps_by_default(process)
     return None if not steps else limit / steps
 
