@@ -36,6 +36,7 @@ def test_a_block_that_is_far_away_is_not_known() -> None:
     assert fixed_steps("def f():\n" + "    x = 1\n" * 500 + "    args.max_steps = 5\n") is None
 
 
+TRAINER = "a = TrainingArguments(\n    output_dir=join('/out', name),\n    max_steps=args.max_steps,\n)\n"
 LOOP = "while global_step < cfg.train.max_steps:\n    step()\n"
 
 
@@ -51,8 +52,15 @@ LOOP = "while global_step < cfg.train.max_steps:\n    step()\n"
         ([LOOP, "    max_steps: int = 10 * epochs\n"], None),
         ([LOOP, "while step < args.warmup_steps:\n", "    max_steps: int = 5\n"], None),  # which one is the run?
         (["while True:\n    pass\n", "    max_steps: int = 5\n"], None),
+        ([LOOP, "    max_steps: int = 5\n    self.max_steps = args.max_steps\n"], ("max_steps", 5)),  # taken over
+        ([LOOP, "    max_steps: int = 5\n    args.max_steps = len(data) * args.epochs\n"], None),
+        ([TRAINER, "    max_steps: int = 12_000\n"], ("max_steps", 12000)),
+        ([TRAINER, "parser.add_argument('--max_steps', type=int, default=-1)\n"], None),
+        (["Trainer(max_steps=self.cfg.num_steps)\n", "    num_steps: int = 70\n"], ("num_steps", 70)),
+        (["Loader(max_steps=args.max_steps)\n", "    max_steps: int = 5\n"], None),
+        (["a = TrainingArguments(max_steps=args.max_steps * 2)\n", "    max_steps: int = 5\n"], None),
         ([], None),
     ],
 )
-def test_what_the_loop_counts_up_to_by_default(texts: list[str], found: tuple[str, int] | None) -> None:
+def test_what_the_loop_or_the_trainer_counts_up_to_by_default(texts: list[str], found: tuple[str, int] | None) -> None:
     assert default_steps(texts) == found
