@@ -46,7 +46,7 @@ _LOOP = lazy_re.needing(
 """The head of a loop over steps, with the attribute that ends it."""
 _HANDED_OVER = lazy_re.needing(
     ("max_steps",),
-    r"\b\w*(?:TrainingArguments|Trainer)\((?:[^()]|\([^()]{0,1000}\)){0,4000}?"
+    r"\b\w*(?:TrainingArguments|Trainer)\((?:[^()]|\((?:[^()]|\([^()]{0,500}\)){0,1000}\)){0,4000}?"
     r"(?<![\w.])max_steps[ \t]*=[ \t]*(?:\w+\.)+(?P<name>\w*(?:step|iter)\w*)[ \t]*[,)\n]",
 )
 """The length in the call that makes a trainer or its arguments, with the attribute that gives it. A length in epochs
