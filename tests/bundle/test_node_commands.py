@@ -27,6 +27,12 @@ def most(folder: Path, *scripts: str) -> int | str | None:
     return None if found is None else found.value if isinstance(found, Set) else "?"
 
 
+@pytest.mark.parametrize("name", ["pool.bat", "pool.cmd", "pool.ps1", "Pool.BAT"])
+def test_scripts_of_windows_count(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_bytes(b"call " + POOL.encode() + b"^\r\n --accelerator type=nvidia-tesla-t4,count=1\r\n")
+    assert most(tmp_path) == 1
+
+
 @pytest.mark.parametrize(
     ("scripts", "expected"),
     [
@@ -50,6 +56,9 @@ def most(folder: Path, *scripts: str) -> int | str | None:
         (["# g7z.9xlarge is not known"], 8),
         (["# standard_nd96isr_h100_v5", POOL + "--accelerator type=a,count=1"], 1),
         (["python tag2-highgpu-1g.py", "cat /g5.xlarge.txt"], None),
+        ([POOL + "^\r\n  --accelerator type=nvidia-l4,count=4\r\n"], 4),
+        ([POOL + "`\n  --machine-type a2-highgpu-2g `\n  --num-nodes 1\n"], 2),
+        (["`" + POOL.strip() + "`\n--accelerator type=a,count=4\n"], None),  # ends the code of a README
         ([], None),
     ],
 )

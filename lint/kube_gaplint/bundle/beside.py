@@ -1,7 +1,7 @@
 # ruff: noqa: PTH118, PTH122
 # Paths are strings here, as everywhere in the bundle.
-"""READMEs, scripts, makefiles, variables and Terraform beside a file and in the folders around it: people write there
-how they submit a script and how they make the cluster."""
+"""READMEs, scripts (of Windows too), makefiles, variables and Terraform beside a file and in the folders around it:
+people write there how they submit a script and how they make the cluster."""
 
 from __future__ import annotations
 
@@ -21,7 +21,9 @@ _LEVELS = 3
 """Folders searched: the file's own and two around it (`submit.sh`, `slurm/train/run.sbatch`)."""
 _LARGEST = 2**18
 _MOST_FILES = 60
-_ENDINGS = frozenset({".md", ".rst", ".txt", ".sh", ".bash", ".tf", ".tfvars", ".conf", ".env", ".example"})
+_ENDINGS = frozenset(
+    {".md", ".rst", ".txt", ".sh", ".bash", ".bat", ".cmd", ".ps1", ".tf", ".tfvars", ".conf", ".env", ".example"}
+)
 _NAMES = frozenset({"README", "Makefile", "makefile", "justfile", "Justfile"})
 _TERRAFORM_FOLDER = lazy_re.compile(r"(?i)(?:.*[-_.])?(?:terraform|tf|infra|infrastructure)(?:[-_.].*)?")
 """Folders beside others that hold Terraform: it is kept apart from the manifests."""

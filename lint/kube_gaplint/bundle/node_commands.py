@@ -23,8 +23,11 @@ from kube_gaplint.text.source import PlacedText
 _MOST_COMMANDS = 100
 _COMMAND = lazy_re.compile(
     r"(?<![\w./-])(?:gcloud[ \t]+(?:(?:alpha|beta)[ \t]+)?container[ \t]+node-pools[ \t]+create"
-    r"|eksctl[ \t]+create[ \t]+nodegroup|az[ \t]+aks[ \t]+nodepool[ \t]+add)\b((?:[^\n\\]|\\(?:\r?\n|.))*)"
+    r"|eksctl[ \t]+create[ \t]+nodegroup|az[ \t]+aks[ \t]+nodepool[ \t]+add)\b"
+    r"((?:(?:\^|(?<=[ \t])`)\r?\n|[^\n\\]|\\(?:\r?\n|.))*)"
 )
+"""Such a command, with the lines on which it goes on: behind a backslash, in batch files of Windows behind a caret, in
+PowerShell behind a backtick."""
 _COUNT = lazy_re.compile(r"--accelerator[= \t]+[\"']?[^\s\"']*?\bcount=(?P<count>[^\s,\"'\\]+)")
 _MACHINE = lazy_re.compile(r"--(?:machine-type|node-type|instance-types|node-vm-size)[= \t]+[\"']?([^\s\"'\\]+)")
 _TERRAFORM = lazy_re.compile(
