@@ -95,6 +95,27 @@ ASYNC_ERROR_HANDLING: dict[int, str] = {
 """Values of (TORCH_)NCCL_ASYNC_ERROR_HANDLING: 2 since 1.13, 3 since 2.1."""
 
 
+class SetsAsync(Struct, frozen=True):
+    """A library's call that sets asynchronous error handling itself before it makes the process group: what the job
+    sets is overwritten."""
+
+    library: str
+    packages: tuple[str, ...]
+    call: str
+    """As programs write it, without its arguments."""
+    source: str
+
+
+SETS_ASYNC: tuple[SetsAsync, ...] = (
+    SetsAsync(
+        "NVIDIA PhysicsNeMo (Modulus)", ("modulus", "physicsnemo"), "DistributedManager.initialize",
+        "physicsnemo/distributed/manager.py @6c53a4c, modulus/distributed/manager.py @057d182: to 0, the old name in "
+        "every release up to torch 2.1 and in early ones of the library, the new name in later ones",
+    ),
+)  # fmt: skip
+"""Composer's launcher and Ray Train set it as well: they stand among the launchers and the frameworks."""
+
+
 class Names(Struct, frozen=True):
     """One setting of ProcessGroupNCCL and every variable that sets it, strongest first: (name, first, last release).
 

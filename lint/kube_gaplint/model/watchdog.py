@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from msgspec import Struct
 
+from kube_gaplint import lazy_re
 from kube_gaplint.facts import progress
-from kube_gaplint.facts.torch import defaults, names_read
+from kube_gaplint.facts.torch import SETS_ASYNC, SetsAsync, defaults, names_read
 from kube_gaplint.facts.variables import stoi, torch_flag, variable
 from kube_gaplint.model.pod import probe
 from kube_gaplint.model.setting import Absent, Set, Setting
@@ -23,6 +25,17 @@ NO_WATCHDOG: Release = (2, 6)
 
 ASYNC = "TORCH_NCCL_ASYNC_ERROR_HANDLING"
 BLOCKING = "TORCH_NCCL_BLOCKING_WAIT"
+
+
+_SETTERS = tuple(
+    (
+        row,
+        lazy_re.compile(rf"(?m)^[ \t]*(?:from|import)[ \t]+(?:{'|'.join(row.packages)})\b"),
+        lazy_re.compile(rf"(?m)^[^#\n]*\b{re.escape(row.call)}[ \t]*\("),
+    )
+    for row in SETS_ASYNC
+)
+"""For each library how its import looks, and how its call."""
 
 
 class Switch(Struct, frozen=True):
@@ -53,6 +66,16 @@ def handling_is_off(process: TrainingProcess) -> Set[str] | None:
     found = switch(process, ASYNC)
     if isinstance(found.value, Set) and stoi(found.value.value) == 0:
         return found.value
+    return None
+
+
+def sets_handling_itself(process: TrainingProcess) -> SetsAsync | None:
+    """The library that overwrites what the job sets of asynchronous error handling, where the program is seen to call
+    it."""
+    for text in process.text.texts:
+        for row, imported, call in _SETTERS:
+            if imported.search(text) and call.search(text):
+                return row
     return None
 
 

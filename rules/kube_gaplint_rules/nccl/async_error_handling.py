@@ -12,6 +12,7 @@ from kube_gaplint.model.watchdog import (
     Switch,
     handling_by_default,
     handling_is_off,
+    sets_handling_itself,
     shows_recent_torch,
     switch,
     waits_blocked,
@@ -94,7 +95,9 @@ def check(process: TrainingProcess, _context: Context) -> Iterator[Gap]:
 
     ## When to keep it
     torchft and NVRx recover inside the process and manage communicators themselves; gaplint keeps quiet about them, and
-    about programs whose whole text is seen and makes no process group (a search for hyperparameters).
+    about programs whose whole text is seen and makes no process group (a search for hyperparameters). So it does where
+    the program is seen to call a library that overwrites the variable (`DistributedManager.initialize` of NVIDIA
+    PhysicsNeMo, once Modulus, sets 0 for its CUDA graphs): what the job sets does nothing there.
 
     ## Fix safety
     Safe: with the variable set, a hang becomes an exit that a controller can act on.
@@ -108,9 +111,12 @@ def check(process: TrainingProcess, _context: Context) -> Iterator[Gap]:
         return
     found = switch(process, ASYNC)
     off = handling_is_off(process)
+    unset = process.collective and isinstance(found.value, Absent)
+    if not (off or unset) or waits_blocked(process) is not None or sets_handling_itself(process) is not None:
+        return
     if off is not None:
         yield _off(process, found, off)
-    elif process.collective and isinstance(found.value, Absent) and waits_blocked(process) is None:
+    else:
         yield from _unset(process, _read_by_all(process) or found.name)
 
 

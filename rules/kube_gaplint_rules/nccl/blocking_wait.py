@@ -5,7 +5,15 @@ from collections.abc import Iterator
 from kube_gaplint.findings import Fix, Gap, SetVariable, Severity
 from kube_gaplint.model.scale import size
 from kube_gaplint.model.training import TrainingProcess
-from kube_gaplint.model.watchdog import NO_WATCHDOG, waits_blocked
+from kube_gaplint.model.watchdog import (
+    ASYNC,
+    NO_WATCHDOG,
+    Switch,
+    handling_is_off,
+    sets_handling_itself,
+    switch,
+    waits_blocked,
+)
 from kube_gaplint.rule import Context, rule
 
 
@@ -25,6 +33,8 @@ def check(process: TrainingProcess, _context: Context) -> Iterator[Gap]:
     `TORCH_NCCL_BLOCKING_WAIT` (before torch 2.2: `NCCL_BLOCKING_WAIT`) with a value that torch reads as true: `1`, and
     since 2.2 `y`, `yes`, `t` and `true` in any case. torch 2.6 and later then start no watchdog thread: no dump of the
     flight recorder, no heartbeat. torch up to 2.5 switch asynchronous error handling off instead.
+    Info where the job itself also switches asynchronous error handling off: blocking wait is then a choice, and the
+    only thing that ends a hang.
 
     ## Why it hurts
     No public incident blames this switch for a lost run; the rule follows from what torch's source does with it.
@@ -72,9 +82,13 @@ def check(process: TrainingProcess, _context: Context) -> Iterator[Gap]:
 
     ## When to keep it
     While debugging by hand, where an exception at the very call is worth the speed. Not in a run that nobody watches.
+    gaplint keeps quiet where the program is seen to call a library that switches asynchronous error handling off by
+    itself (NVIDIA PhysicsNeMo, once Modulus): blocking wait is then the only thing that ends a hang.
 
     ## Fix safety
-    Safe: without it torch ends a hung process by its watchdog, which is the default everywhere.
+    Safe: without it torch ends a hung process by its watchdog, which is the default everywhere. Where the job also
+    switches asynchronous error handling off, the fix changes both variables together and is unsafe: one without the
+    other would leave nothing that ends a hang.
 
     ## References
     - https://pytorch.org/docs/stable/torch_nccl_environment_variables.html
@@ -86,7 +100,10 @@ def check(process: TrainingProcess, _context: Context) -> Iterator[Gap]:
     if not workload.trains or workload.alone or process.uses_torch_surely_not:
         return
     found = waits_blocked(process)
-    if found is None:
+    if found is None or sets_handling_itself(process) is not None:
+        return
+    if handling_is_off(process) is not None:
+        yield _instead(process, found, switch(process, ASYNC))
         return
     if process.torch_at_least(NO_WATCHDOG):
         effect = f"{process.torch_shown} then starts no watchdog thread"
@@ -102,5 +119,24 @@ def check(process: TrainingProcess, _context: Context) -> Iterator[Gap]:
         f"a hang of {size(workload)} leaves no dump and has one guard less, and each collective holds up its process",
         detail="on",
         fix=Fix(f"set {found.name} to 0", (SetVariable(process.environment.home, found.name, "0"),), safe=True),
+        container=process.container.name,
+    )
+
+
+def _instead(process: TrainingProcess, blocking: Switch, handling: Switch) -> Gap:
+    """Blocking wait beside asynchronous error handling that is switched off: only both together may change."""
+    assert blocking.value.origin is not None
+    home = process.environment.home
+    return Gap(
+        blocking.value.origin,
+        f"{blocking.name}={getattr(blocking.value, 'value', '')} is on and {handling.name} is off: only the timeout of "
+        "a blocked call ends a hang",
+        "",
+        detail="on-instead",
+        severity=Severity.INFO,
+        fix=Fix(
+            f"set {blocking.name} to 0 and {handling.name} to 1, both or neither",
+            (SetVariable(home, blocking.name, "0"), SetVariable(home, handling.name, "1")),
+        ),
         container=process.container.name,
     )
