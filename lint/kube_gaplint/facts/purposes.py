@@ -238,6 +238,9 @@ TRAINING_OPTIONS = frozenset({
     "exp-manager.checkpoint-callback-params.save-top-k", "data.train-batch-size", "training.steps",
 })  # fmt: skip
 
+# Options that mean something else beside another one: GNU parallel's `--resume` goes on by its `--joblog`.
+OPTIONS_OF_OTHERS = {"resume": "--joblog"}
+
 # Options that only programs which measure a finished model have (EleutherAI's lm-evaluation-harness and its forks).
 EVALUATION_OPTIONS = frozenset({"model-args", "num-fewshot", "bootstrap-iters", "fewshot-as-multiturn"})
 
@@ -331,6 +334,11 @@ STUDIES = frozenset({"test", "tests", "study", "bench", "benchmark", "benchmarks
 # Those of them that say in a script's name all that it does, unless the name speaks of training as well.
 PROCESSING = CHORES - {"build", "install", "setup", "list", "healthcheck", "sync", "profile", "split", "shard"}
 TRAINING_WORDS = frozenset({"train", "trainer", "training", "pretrain", "pretraining", "finetune", "finetuning"})
+# Words that say so only where they stand together: `process_data.py`, `data_processing.py`.
+PROCESS_OF_DATA = frozenset(
+    {(act, data) for act in ("process", "processing") for data in ("data", "dataset", "datasets")}
+    | {(data, act) for act in ("processing", "processor") for data in ("data", "dataset")}
+)
 # Words by which a pool says that its nodes serve models.
 SERVING_WORDS = frozenset({"inference", "inferencing", "infer", "serving", "serve", "vllm", "sglang", "kserve"})
 
@@ -524,7 +532,8 @@ _PLAIN_MODULES = frozenset({"main", "__main__", "cli", "run", "app", "launch", "
 def processes_data(name: str) -> bool:
     """Whether a script's name says that it prepares, converts or looks at something, and nothing of training."""
     words = words_of(name)
-    return bool(PROCESSING.intersection(words)) and not TRAINING_WORDS.intersection(words)
+    chore = bool(PROCESSING.intersection(words)) or PROCESS_OF_DATA.intersection(pairwise(words))
+    return bool(chore) and not TRAINING_WORDS.intersection(words)
 
 
 @lru_cache(maxsize=4096)

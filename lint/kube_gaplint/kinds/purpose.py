@@ -137,7 +137,8 @@ def _of_command(command: Command) -> Iterator[_Hint]:
         if not text or len(text) > 200:
             continue
         option = text.lstrip("-+").partition("=")[0].replace("_", "-").lower()
-        if (text.startswith("-") or "=" in text) and option in purposes.TRAINING_OPTIONS:
+        trains = option in purposes.TRAINING_OPTIONS and purposes.OPTIONS_OF_OTHERS.get(option) not in texts
+        if (text.startswith("-") or "=" in text) and trains:
             yield _Hint("training", f"its option {text.partition('=')[0]}", 2)
         if text.startswith("-") and option in purposes.EVALUATION_OPTIONS:
             yield _Hint("evaluation", f"its option {text.partition('=')[0]}", 2)
