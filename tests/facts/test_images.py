@@ -15,6 +15,7 @@ from kube_gaplint.facts.images import (
     is_moving_tag,
     nccl_of_month,
     parse_reference,
+    python_in,
     release,
     surely_differ,
 )
@@ -198,3 +199,20 @@ def test_whether_two_references_differ(one: str, other: str, differ: bool) -> No
 )
 def test_tags_that_move(tag: str, moves: bool) -> None:
     assert is_moving_tag(tag) is moves
+
+
+@pytest.mark.parametrize(
+    ("image", "python"),
+    [
+        ("/images/rocm-6.2.4-python-3.12.sif", (3, 12)),
+        ("registry.example/base:py312-cu124", (3, 12)),
+        ("registry.example/base:cp313", (3, 13)),
+        ("registry.example/python3.12/base:1", None),
+        ("nvcr.io/nvidia/pytorch:24.05-py3", None),
+        ("registry.example/base:py39-and-py3.12", None),
+        ("registry.example/happy312:1", None),
+        ("python:3.12-slim", None),
+    ],
+)
+def test_pythons_that_names_spell(image: str, python: tuple[int, int] | None) -> None:
+    assert python_in(image) == python

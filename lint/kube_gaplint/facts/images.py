@@ -137,6 +137,16 @@ def release(text: str) -> Release | None:
     return tuple(int(part) for part in found[0].split(".")) if found and len(found[0]) < 32 else None
 
 
+_PYTHON = lazy_re.compile(r"(?<![a-z0-9])(?:python|py|cp)[-_]?3\.?(?P<minor>\d{1,2})(?!\d)", re.ASCII | re.IGNORECASE)
+
+
+def python_in(image: str) -> Release | None:
+    """The release of Python that the name or the tag of an image spells (`rocm-6.2.4-python-3.12.sif`,
+    `base:py312-cu124`); None where it spells none, or several."""
+    found = {int(match["minor"]) for match in _PYTHON.finditer(image.rpartition("/")[2])}
+    return (3, found.pop()) if len(found) == 1 else None
+
+
 # NVIDIA's monthly images
 
 NGC_SOURCE = "https://docs.nvidia.com/deeplearning/frameworks/pytorch-release-notes/"

@@ -277,6 +277,10 @@ WHEEL_INDEXES: dict[str, Release] = {
 versions: the commands name the index of each release)."""
 
 
+PYTHONS: dict[Release, Release] = {(3, 12): (2, 2), (3, 13): (2, 5), (3, 14): (2, 9)}
+"""The oldest torch with a wheel for each of Python's releases (torch's files for Linux on PyPI)."""
+
+
 class ShippedNccl(Struct, frozen=True):
     """The NCCL release that the default CUDA wheel of a torch release requires."""
 

@@ -9,8 +9,9 @@ from msgspec.structs import replace
 
 from kube_gaplint.facts import programs
 from kube_gaplint.facts.base_systems import default_shell
-from kube_gaplint.facts.images import contents
+from kube_gaplint.facts.images import contents, python_in
 from kube_gaplint.facts.launchers import NOT_TRAINING, NOT_TRAINING_MODULES, TRAINING_SCRIPTS
+from kube_gaplint.facts.torch import PYTHONS
 from kube_gaplint.launch.config_files import written_files
 from kube_gaplint.launch.frameworks import Understood, is_framework_module, is_helper, opaque_settings, understand
 from kube_gaplint.launch.launchers import Peeled, is_launcher, peel_all
@@ -369,8 +370,13 @@ class _Reader:
 
     def _asked(self, torch: Setting[Release], image: Setting[str] | None) -> Set[Release] | None:
         """What a batch script itself installs, or the requirements beside it ask for. What is in a container's image
-        they do not tell."""
-        if self.workload.batch is None or not isinstance(torch, Unknown) or image is not None:
+        they do not tell: there the Python that its name spells may."""
+        if not isinstance(torch, Unknown):
+            return None
+        chosen = self.container.image if image is None else image
+        if isinstance(chosen, Set):
+            return _goes_with_python(chosen)
+        if self.workload.batch is None or image is not None:
             return None
         from kube_gaplint.launch.project import activated, asked_torch, indexed_torch
 
@@ -411,6 +417,17 @@ class _Reader:
             )
             self._releases[key] = found
         return found
+
+
+def _goes_with_python(image: Set[str]) -> Set[Release] | None:
+    """The oldest torch that runs in the Python of an image, where its name spells one that older releases lack."""
+    python = python_in(image.value)
+    oldest = None if python is None else PYTHONS.get(python)
+    if python is None or oldest is None:
+        return None
+    shown = ".".join(map(str, oldest))
+    note = f"the image's name gives Python {'.'.join(map(str, python))}, for which torch begins with {shown}"
+    return Set(oldest, Origin(image.origin.place, "derived", note))
 
 
 def _module_text(name: str, files: Files) -> PlacedText | None:

@@ -281,7 +281,7 @@ class TrainingProcess(Struct, eq=False):
     """`torch` is a state of development before that release (NVIDIA's monthly images): what came with the release may
     not be in it."""
     torch_asked: Set[Release] | None = None
-    """Where `torch` is not known: the oldest release that fits the project's own requirements."""
+    """Where `torch` is not known: the oldest release that fits the project's requirements, or the image's Python."""
     reads: frozenset[str] = frozenset()
     """Environment variables that the visible scripts read by name themselves: private names are no misspelt ones."""
     status_lost: LostStatus | None = None

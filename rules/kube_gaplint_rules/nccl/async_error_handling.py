@@ -46,8 +46,9 @@ def check(process: TrainingProcess, _context: Context) -> Iterator[Gap]:
     Before 2.2 the new name alone counts as unset: nothing reads it. A `python`, `srun python` or `mpirun python` is
     bare; NVIDIA's monthly images hold a torch from before the release that they name, which leaves a doubt at 2.1. Info
     as well for a bare program on one node, which may be a single process, and where another variable, the framework,
-    the package index that the script installs from, the repository's requirements or its README give a newer torch
-    away. Where the job's own limit ends a hang within an hour, what is unset is at most a warning.
+    the package index that the script installs from, the repository's requirements, its README or the Python in the
+    image's name (3.12 needs torch 2.2) give a newer torch away. Where the job's own limit ends a hang within an
+    hour, what is unset is at most a warning.
     Left alone where blocking wait is on, which makes torch ignore it (NCCL002).
 
     ## Why it hurts
