@@ -317,6 +317,8 @@ def test_quiet_workloads_are_of_the_class_and_have_no_error_or_warning() -> None
     ]
     shared = msgspec.structs.replace(finding("AAA001", name="a"), also_for=(Subject("Job", "", "b"),))
     assert [one.workload.location.file for one in judging.quiet_workloads(REPOSITORY, found, [shared])] == ["z.yaml"]
+    tasks = [workload("a"), workload("a")]  # of one pipeline: a finding of the second is about the object as well
+    assert judging.quiet_workloads(REPOSITORY, tasks, [finding("AAA001", name="a")]) == []
     twins = judging.identified(REPOSITORY, [workload("a"), workload("a", 9)])
     assert len({judging.workload_fingerprint(one) for one in twins}) == 2
 

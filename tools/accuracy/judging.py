@@ -83,11 +83,17 @@ def quiet_workloads(
         for subject in (finding.subject, *finding.also_for)
     ]
     about, _ = attribute(workloads, spoken)
+    # The workloads of one object (tasks of a pipeline) are not told apart by what a finding names.
+    told = {_place(workloads[index]) for index, found in about.items() if found}
     return [
         one
-        for index, one in enumerate(identified(repository, workloads))
-        if one.workload.purpose == purpose and not about.get(index)
+        for one in identified(repository, workloads)
+        if one.workload.purpose == purpose and _place(one.workload) not in told
     ]
+
+
+def _place(workload: Workload) -> tuple[object, ...]:
+    return workload.object, workload.location.file, workload.location.line
 
 
 def identified(repository: Repository, workloads: Sequence[Workload]) -> list[Quiet]:
