@@ -347,7 +347,7 @@ NOT_TRAINING = frozenset(
     hostnamectl uname env printenv ps top htop lscpu lspci lsmod sysctl dmesg nproc ip ifconfig ping nc ncat dig
     nslookup host getent curl wget aria2c git git-lfs tar unzip zip gzip gunzip pigz zstd rsync scp ssh sshd
     ssh-keygen ssh-keyscan ssh-add ssh-agent service systemctl disown apt apt-get dpkg yum dnf apk microdnf zypper
-    conda mamba micromamba virtualenv pip pip3 uv poetry pipenv npm make cmake ninja docker podman nerdctl
+    conda mamba micromamba virtualenv deactivate pip pip3 uv poetry pipenv npm make cmake ninja docker podman nerdctl
     buildah skopeo enroot apptainer singularity sudo gcc g++ nvcc ldconfig module ml spack lmod nvidia-smi rocm-smi
     amd-smi hl-smi neuron-ls neuron-top dcgmi nvidia-cuda-mps-control ibstat ibstatus ibv_devinfo ibv_devices
     ibdev2netdev fi_info show_gids mst nvidia-persistenced nvidia-fabricmanager aws gsutil gcloud az s5cmd rclone mc

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cache
 
-from kube_gaplint.facts import programs, sbatch
+from kube_gaplint.facts import programs, purposes, sbatch
 from kube_gaplint.kinds.allocation import Allocation, hosts, integer, node_count
 from kube_gaplint.launch.launchers.srun import container_image
 from kube_gaplint.launch.options import OptionSpec, parse_launcher
@@ -69,17 +69,28 @@ def find_steps(
 
 
 def settle(steps: list[Step], processes: list[TrainingProcess]) -> None:
-    """Where training programs were found in some of the steps, the others are helpers that were not seen through."""
+    """Where training programs were found in some of the steps, or scripts that are called so, the others are helpers
+    that were not seen through."""
     places = {
         (launcher.origin.place.source.path, launcher.origin.place.span.start)
         for process in processes
-        if process.program
+        if process.program or _is_called_a_training(process)
         for launcher in process.launchers
     }
     found = [step for step in steps if (step.origin.place.source.path, step.origin.place.span.start) in places]
     if found:
         for step in steps:
             step.trains = step.trains and step in found
+
+
+def _is_called_a_training(process: TrainingProcess) -> bool:
+    """Whether a script that is not seen says in its name that it trains (`srun ./launch_training.sh`)."""
+    names = ((word.known or "").rpartition("/")[2] for word in process.command.words[:_MOST_WORDS])
+    return any(purposes.script(name) == "training" for name in names if name.endswith(".sh"))
+
+
+_MOST_WORDS = 24
+"""Words of a command that are looked through for the script."""
 
 
 def _log(step: Step, following: list[Command]) -> tuple[Setting[str] | None, bool]:
