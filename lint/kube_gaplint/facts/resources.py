@@ -57,3 +57,7 @@ SCRATCH_FOLDERS = frozenset({
     "outputs", "wandb", "models", "model",
 })  # fmt: skip
 """Last parts of paths at which an emptyDir is mounted to be filled, and names of such volumes."""
+
+DATA_WORKERS_BY_NAME = ("dataloader-num-workers", "data-workers")
+"""Options that speak of the data loader by their names. In a program of Ray's the others may count its ranks: there
+`--num-workers` "sets number of workers for training" (python/ray/train/examples/pytorch/torch_linear_example.py)."""

@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from kube_gaplint.facts.instances import GPUS_OF_A_BOARD, WHOLE_BY_PRODUCT, devices_of
-from kube_gaplint.facts.resources import AUTOPILOT_CLASSES, COMPUTE_CLASS, CPUS_OF_A_GPU, SHARED_MEMORY_PER_GPU
+from kube_gaplint.facts.resources import (
+    AUTOPILOT_CLASSES,
+    COMPUTE_CLASS,
+    CPUS_OF_A_GPU,
+    DATA_WORKERS_BY_NAME,
+    SHARED_MEMORY_PER_GPU,
+)
 from kube_gaplint.model.pod import affinity
 from kube_gaplint.model.profile import Profile
 from kube_gaplint.model.scale import counted, noun
@@ -20,6 +26,7 @@ from kube_gaplint.model.workload import Container, Pod, Role, Workload
 
 if TYPE_CHECKING:
     from kube_gaplint.model.slurm import Batch, Step
+    from kube_gaplint.model.training import TrainingProcess
 
 WORDS = {"memory": "memory", "cpu": "CPU", "ephemeral-storage": "ephemeral storage"}
 """The resources that a container should ask for, and what they are called."""
@@ -238,14 +245,22 @@ def busy_cores(processes: int, workers: int) -> int:
 
 
 def data_workers(workload: Workload, container: Container) -> Set[int] | None:
-    """The data-loader workers of each training process of a container, where its program is told of some."""
+    """The data-loader workers of each training process of a container, where its program is told of some. A bare
+    number of workers of a program of Ray's does not count: it may be that of its ranks."""
     for process in workload.processes:
         workers = process.settings.extra.get("data-workers")
         if process.container is not container or not isinstance(workers, Set) or not workers.origin.written:
             continue
+        if _may_count_ranks(process):
+            continue
         if workers.value.isdecimal() and len(workers.value) < 9 and int(workers.value) > 0:
             return Set(int(workers.value), workers.origin)
     return None
+
+
+def _may_count_ranks(process: TrainingProcess) -> bool:
+    known = process.framework is not None and process.framework.name != "ray-train"
+    return not known and process.options.find(*DATA_WORKERS_BY_NAME) is None and process.uses_ray
 
 
 def shared_memory_room(container: Container) -> int:

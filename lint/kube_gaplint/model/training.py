@@ -33,6 +33,7 @@ Release: TypeAlias = tuple[int, ...]
 """A version as numbers, most significant first: (2, 3, 1). Compare with shorter tuples: `release < (2, 2)`."""
 
 NCCL_VENDORS = frozenset({"nvidia", "amd", ""})
+_IMPORTS_RAY = lazy_re.compile(r"(?m)^[ \t]*(?:import|from)[ \t]+ray\b")
 _MEETING = lazy_re.compile(
     r"master|rdzv|rendezvous|coordinator|init.method|dist.url|world.?size|\bhosts?\b", re.IGNORECASE
 )
@@ -375,6 +376,13 @@ class TrainingProcess(Struct, eq=False):
             return ""
         number = ".".join(map(str, self.torch.value[:2]))
         return f"a pre-release of torch {number}" if self.torch_is_early else f"torch {number}"
+
+    @property
+    def uses_ray(self) -> bool:
+        """Ray starts it, or its visible text imports Ray."""
+        if self.workload.subject.api_version.startswith("ray.io/") or self.launcher("ray") is not None:
+            return True
+        return any(_IMPORTS_RAY.search(text) for text in self.text.texts)
 
     @property
     def _knows_no_other(self) -> bool:

@@ -35,8 +35,9 @@ def check(workload: Workload, context: Context) -> Iterator[Gap]:
     DataLoader starts no workers unless it is told to, a program that starts one needs no more, and how many it starts
     may stand in its code. And a container with GPUs on a shared node that requests memory but
     no CPU (where memory is missing too, that finding tells of both). In a batch script: fewer than half as many CPUs a
-    node (`--cpus-per-task`, `--cpus-per-gpu`) as the program is told of workers. Launchers without GPUs, slices of
-    GPUs, benchmarks and Slurm jobs with `--exclusive` are left alone.
+    node (`--cpus-per-task`, `--cpus-per-gpu`) as the program is told of workers. A bare `--num-workers` of a program of
+    Ray's does not count: it may be the number of its ranks. Launchers without GPUs, slices of GPUs, benchmarks and
+    Slurm jobs with `--exclusive` are left alone.
 
     ## Why it hurts
     The limit is a quota in every 100 ms: threads that use it up stand still for the rest, 90 of 100 ms in one report
