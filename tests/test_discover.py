@@ -159,6 +159,11 @@ def test_jobs_are_seen_by_their_group_their_claims_and_their_launcher(mark: str)
     assert module.interest_of(f"{mark}\n".encode()) == "judged"
 
 
+@pytest.mark.parametrize("head", ["", "apiVersion: v1\nkind: ConfigMap\n"])
+def test_how_cards_are_shared_is_evidence(head: str) -> None:
+    assert module.interest_of(f"{head}data:\n  any: |\n    sharing: {{timeSlicing: {{}}}}\n".encode()) == "evidence"
+
+
 def test_a_named_file_is_judged_without_relevance(root: Path) -> None:
     write(root, {"web.yaml": "apiVersion: apps/v1\nkind: Deployment\n", "svc.yaml": SERVICE, "empty.yaml": ""})
     found = discover(["web.yaml", "svc.yaml", "empty.yaml"])

@@ -242,8 +242,10 @@ def interest_of(data: bytes, *, json: bool = False, kinds: frozenset[str] = froz
     if facts.CLOUDFORMATION in text and _holds(text, facts.CLOUDFORMATION_TYPES):
         return "judged"
     if "apiVersion" not in text or "kind" not in text:
-        return "judged" if not json and _holds(text.lower(), facts.FREE_WORDS) else None
-    found: Interest | None = None
+        if not json and _holds(text.lower(), facts.FREE_WORDS):
+            return "judged"
+        return "evidence" if facts.SHARING_MARK in text else None
+    found: Interest | None = "evidence" if facts.SHARING_MARK in text else None
     open_kinds = 0
     for kind in _kinds(text):
         if kind in facts.JUDGED_KINDS or kind in kinds:

@@ -280,6 +280,30 @@ def test_locked_memory_of_nodes(text: str, raised: bool) -> None:
     assert (around(memlock_unlimited=True).memlock is not None) is True
 
 
+SLICES = """config:
+  map:
+    any: |-
+      sharing:
+        timeSlicing:
+          renameByDefault: RENAMED
+          resources:
+          - name: nvidia.com/gpu
+            replicas: COUNT
+"""
+
+
+@pytest.mark.parametrize(
+    ("renamed", "count", "shared"),
+    [("false", "10", True), ("false", "2", True), ("false", "1", False), ("true", "10", False)],
+)
+def test_cards_that_the_device_plugin_shares(renamed: str, count: str, shared: bool) -> None:
+    values = SLICES.replace("RENAMED", renamed).replace("COUNT", count)
+    config = f"apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: plugin}}\n{values.replace('config:', 'data:', 1)}"
+    assert (around(values).shared_devices is not None) is shared
+    assert (around(config.replace("  map:\n", "").replace("    any", "  any")).shared_devices is not None) is shared
+    assert around().shared_devices is None
+
+
 def test_an_annotation_shows_an_autoscaler_beside_others() -> None:
     note = 'metadata: {labels: {app: train}, annotations: {cluster-autoscaler.kubernetes.io/safe-to-evict: "false"}}'
     text = (JOB % "").replace("metadata: {labels: {app: train}}", note)

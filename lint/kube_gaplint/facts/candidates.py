@@ -52,6 +52,9 @@ EVIDENCE_KINDS = frozenset(
 CLEANER_KIND, CLEANER_MARK = "CronJob", "claimName"
 """A kind that is evidence where it has a claim: it may delete what a training job saves there."""
 
+SHARING_MARK = "timeSlicing:"
+"""What a configuration of NVIDIA's device plugin holds by which pods share cards: evidence, in Helm values too."""
+
 NAMED_KINDS = frozenset(
     {
         "ConfigMap", "Secret", "PersistentVolumeClaim", "PersistentVolume", "Service", "ExternalSecret", "SealedSecret",

@@ -102,6 +102,12 @@ NODE_SETUP_KINDS = frozenset(
 )  # fmt: skip
 RAISES_MEMLOCK = lazy_re.compile(r"LimitMEMLOCK\s*=\s*infinity|memlock[=\s:-]{1,10}(?:unlimited|infinity|-1\b)")
 
+SHARES_DEVICES = lazy_re.compile(
+    r"\btimeSlicing:(?:(?!renameByDefault:[ \t]*true)[^\0]){0,400}?"
+    r"name:[ \t]*[\"']?nvidia\.com/gpu[\"']?\s+replicas:[ \t]*(?:[2-9]|\d\d)"
+)
+"""NVIDIA's device plugin is told to hand each card to several pods, under the name of a whole one."""
+
 
 def cloud_of(key: str) -> str:
     """The cloud whose nodes have a label or taint; empty for one that any may have."""

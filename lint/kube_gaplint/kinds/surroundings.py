@@ -89,6 +89,21 @@ class Around(Struct, dict=True):
             self._look_at(item)
 
     @cached_property
+    def _shared_devices(self) -> Evidence | None:
+        """A configuration of NVIDIA's device plugin, in a ConfigMap or in Helm values, by which pods share cards."""
+        maps = [(f"ConfigMap {item.name}", item.node) for item in self.bundle.by_kind("", "ConfigMap")]
+        values = [
+            ("the device plugin's values", document.root)
+            for document in self.bundle.others
+            if document.root is not None and "timeSlicing:" in document.source.text
+        ]
+        for what, root in (*maps, *values):
+            found = _text_in(root, facts.SHARES_DEVICES)
+            if found is not None:
+                return Evidence(what, Origin(found.place, node=found))
+        return None
+
+    @cached_property
     def _autoscalers(self) -> Autoscalers:
         return Autoscalers(self.bundle, self.profile)
 
@@ -177,6 +192,7 @@ class Around(Struct, dict=True):
             limits=self._limits_in(namespace),
             fills_requests=self._fills_requests,
             single_process_kill=self._single_process_kill,
+            shared_devices=self._shared_devices,
             namespace_labels=self._namespace_labels(namespace, near),
             reclaim_policies=self._reclaim,
             cleaned_claims={

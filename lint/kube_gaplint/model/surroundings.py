@@ -141,6 +141,8 @@ class Surroundings(Struct, frozen=True):
     """What gives requests to pods that have none: GKE Autopilot, a VerticalPodAutoscaler that names the workload."""
     single_process_kill: Evidence | None = None
     """The kubelet is told to kill the process that ran out of memory alone (`singleProcessOOMKill`)."""
+    shared_devices: Evidence | None = None
+    """NVIDIA's device plugin is told to hand each card to several pods: one `nvidia.com/gpu` is a share of it."""
     namespace_labels: Mapping[str, Setting[str]] = field(default_factory=dict)
     reclaim_policies: Mapping[str, Setting[str]] = field(default_factory=dict)
     """By StorageClass name, for the classes in the paths."""

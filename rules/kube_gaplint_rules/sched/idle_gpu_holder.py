@@ -3,7 +3,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kube_gaplint.facts.purposes import END_TO_END, ON_PURPOSE, TRIAL_NAMES, words_of
-from kube_gaplint.findings import Fix, Gap, Severity
+from kube_gaplint.findings import Fix, Gap, Related, Severity
 from kube_gaplint.model.endless import only_waits
 from kube_gaplint.model.needs import runs_other_commands
 from kube_gaplint.model.scale import noun
@@ -13,6 +13,8 @@ from kube_gaplint.rule import Context, rule
 
 _STARTED_FROM_OUTSIDE = frozenset({"MPIJob", "RayCluster", "RayJob", "RayService"})
 """Kinds whose controller or launcher starts the work in pods that wait."""
+_SHARED = "nvidia.com/gpu"
+"""The resource of which one is a share of a card where the device plugin is told so."""
 _OTHERS = frozenset({"cpu", "benchmark", "inference"})
 
 
@@ -36,7 +38,8 @@ def check(workload: Workload, _context: Context) -> Iterator[Gap]:
     names of files (`shell.yaml`) that speak of notebooks, development, debugging, tests, autoscaling or inference say
     that somebody needs it. So do a namespace for tests, and a folder of end-to-end tests (`e2e`, `kuttl`, `chainsaw`).
     All these are left alone, as are allocations that a batch script holds and loops that also run a check
-    (`nvidia-smi`).
+    (`nvidia-smi`). Where the given paths tell NVIDIA's device plugin to time-slice cards, what is held counts as shares
+    of them.
 
     ## Why it hurts
     The GPUs count as used, so that other jobs queue and autoscalers keep the nodes. OpenPAI's users asked for a
@@ -99,12 +102,20 @@ def check(workload: Workload, _context: Context) -> Iterator[Gap]:
         cost = f"{count.value * max(pods, 1) * 24:,} {noun(workload)}-hours a day are kept from other jobs"
         if any(device.partial for device in container.accelerators):
             gpus, cost = f"a share of {gpus}", "what it holds is kept from other jobs all day"
+        shared = workload.surroundings.shared_devices
+        if shared is not None and any(device.resource == _SHARED for device in container.accelerators):
+            cost = "its shares of cards are kept from other jobs all day"
+        else:
+            shared = None
         each = "" if pods < 2 else f" in each of {pods} pods"
         yield Gap(
             waits.origin,
             f"container {container.name} holds {gpus}{each} and only runs {waits.what}",
             cost,
             detail="waits",
+            related=()
+            if shared is None or shared.origin is None
+            else (Related(shared.origin, "this lets several pods share a card"),),
             fix=Fix("start the work from the manifest, or give the devices back when nobody uses them"),
             container=container.name,
         )
