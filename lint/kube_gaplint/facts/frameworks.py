@@ -154,6 +154,7 @@ class Timeout(Struct, frozen=True):
 
 class TimeoutFork(Struct, frozen=True):
     """A fork that hands another option to the process group, told by its text: it reads `reads` and never `instead_of`.
+    Where that is not seen, `scripts` tell it, which no other fork has.
 
     It may go on declaring the option of the original, which then does nothing.
     """
@@ -164,6 +165,7 @@ class TimeoutFork(Struct, frozen=True):
     seconds: float
     note: str
     how: str
+    scripts: tuple[str, ...] = ()
 
 
 class ConfigSource(Struct, frozen=True):
@@ -407,6 +409,7 @@ _MEGATRON = FrameworkFacts(
                 600.0,
                 "--distributed-timeout 600",
                 "--distributed-timeout, in seconds",
+                ("finetune_mtf.py",),  # bigcode-project/Megatron-LM, branch mtf
             ),
         ),
     ),

@@ -127,7 +127,7 @@ def understand(
     if options.open_because and script is not None and script.valued:
         options = parse_options(peeled.words, home, NO_SPEC.with_names(valued=script.valued))
     found = recognise(peeled, options, script, read_configs(options, _ANY_CONFIG, files))
-    facts = _as_forked(found[0], text) if found is not None else None
+    facts = _as_forked(found[0], text, peeled.name) if found is not None else None
     if facts is not None and facts.flags:
         spec = NO_SPEC.with_names(facts.flags.split(), _valued_names(facts))
         options = parse_options(peeled.words, home, spec)
@@ -177,10 +177,11 @@ def _by_hydra(peeled: Peeled, text: ProgramText, home: Origin, files: Files) -> 
     return () if main is None else (main.config,)
 
 
-def _as_forked(facts: FrameworkFacts, text: ProgramText | None) -> FrameworkFacts:
-    """The row of a framework, with the timeout of a fork where the visible text is that of one."""
-    for fork in facts.timeout.forks if text is not None else ():
-        if text is not None and text.mentions(fork.reads) and not text.mentions(fork.instead_of):
+def _as_forked(facts: FrameworkFacts, text: ProgramText | None, program: str) -> FrameworkFacts:
+    """The row of a framework, with the timeout of a fork where the visible text or the script's name is that of one."""
+    for fork in facts.timeout.forks:
+        told = text is not None and text.mentions(fork.reads) and not text.mentions(fork.instead_of)
+        if told or posixpath.basename(program) in fork.scripts:
             return replace(facts, timeout=Timeout(fork.amounts, fork.seconds, fork.note, fork.how))
     return facts
 
