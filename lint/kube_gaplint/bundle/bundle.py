@@ -95,6 +95,9 @@ class Bundle(Struct, eq=False, dict=True):
     _files_searched: int = 0
     _missed: set[tuple[str, int, str, int]] = field(default_factory=set)
     _open_builds: dict[str, str] = field(default_factory=dict)
+    _lists: dict[str, list[list[str]]] = field(default_factory=dict)
+    """By folder, its lists of packages: many jobs lie in few folders."""
+    _guides: dict[str, list[str]] = field(default_factory=dict)
 
     @cached_property
     def _recipe_book(self) -> RecipeBook:
@@ -275,14 +278,18 @@ class Bundle(Struct, eq=False, dict=True):
         """The files around a file that by their names list what is to be installed, those of a folder at a time, the
         nearest folder first; after each folder's own those in folders that it has for them (`requirements/gpu.txt`)."""
         for folder in file.folders():
-            for paths in lists_around(folder):
+            if folder not in self._lists:
+                self._lists[folder] = list(lists_around(folder))
+            for paths in self._lists[folder]:
                 yield self._texts(paths, file)
 
     def guides_near(self, file: FileId) -> Iterator[list[WholeText]]:
         """The READMEs around a file, and the texts and scripts about how to install, those of a folder at a time, the
         nearest folder first."""
         for folder in file.folders():
-            yield self._texts(guides(folder), file)
+            if folder not in self._guides:
+                self._guides[folder] = guides(folder)
+            yield self._texts(self._guides[folder], file)
 
     def _texts(self, paths: list[str], near: FileId) -> list[WholeText]:
         named = (near.toward(path) for path in paths)
