@@ -95,7 +95,7 @@ class Bundle(Struct, eq=False, dict=True):
     _files_searched: int = 0
     _missed: set[tuple[str, int, str, int]] = field(default_factory=set)
     _open_builds: dict[str, str] = field(default_factory=dict)
-    _lists: dict[str, list[list[str]]] = field(default_factory=dict)
+    _lists: dict[str, tuple[list[str], list[str]]] = field(default_factory=dict)
     """By folder, its lists of packages: many jobs lie in few folders."""
     _guides: dict[str, list[str]] = field(default_factory=dict)
 
@@ -279,7 +279,7 @@ class Bundle(Struct, eq=False, dict=True):
         nearest folder first; after each folder's own those in folders that it has for them (`requirements/gpu.txt`)."""
         for folder in file.folders():
             if folder not in self._lists:
-                self._lists[folder] = list(lists_around(folder))
+                self._lists[folder] = lists_around(folder)
             for paths in self._lists[folder]:
                 yield self._texts(paths, file)
 

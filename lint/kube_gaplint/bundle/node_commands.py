@@ -16,7 +16,7 @@ from msgspec import Struct, field
 from kube_gaplint import lazy_re
 from kube_gaplint.bundle.beside import BesideFiles
 from kube_gaplint.discover import FileId
-from kube_gaplint.facts.instances import GPUS_OF_A_BOARD, NONE, devices_of, machine
+from kube_gaplint.facts.instances import GPUS_OF_A_BOARD, NAMED_WITH_GPUS, NONE, devices_of, machine
 from kube_gaplint.model.setting import Origin, Set, Unknown
 from kube_gaplint.text.source import PlacedText
 
@@ -36,15 +36,6 @@ _TERRAFORM = lazy_re.compile(
     re.MULTILINE,
 )
 """A machine type, or a number of accelerators beside one, that is written out."""
-
-
-_NAMED = lazy_re.compile(
-    r"(?<![\w./-])(?:ml\.)?((?:p[2-6]|g[3-7]|gr6|trn\d|dl1)[a-z0-9-]*\.(?:\d{0,2}xlarge|metal[\w-]*)"
-    r"|a[2-9]x?-(?:high|mega|ultra|edge)gpu-\d+g|g[24]-standard-\d+|standard_n[cdv]\w+|(?:vm|bm)\.gpu[\w.]*\d)"
-    r"(?![\w-])",
-    re.IGNORECASE,
-)
-"""A machine with GPUs, named anywhere."""
 
 
 class NodeCommandBook(Struct):
@@ -69,8 +60,7 @@ class NodeCommandBook(Struct):
             found = self._most[id(text)]
             if isinstance(found, Unknown):
                 return found
-            if found is not None and (most is None or found.value > most.value):
-                most = found
+            most = _larger(most, found)
         return most or self._spoken_of(around)
 
     def _spoken_of(self, around: Sequence[tuple[int, PlacedText]]) -> Set[int] | None:
@@ -80,9 +70,7 @@ class NodeCommandBook(Struct):
             for _, text in texts:
                 if id(text) not in self._named:
                     self._named[id(text)] = _named_in(text)
-                found = self._named[id(text)]
-                if found is not None and (most is None or found.value > most.value):
-                    most = found
+                most = _larger(most, self._named[id(text)])
             if most is not None:
                 return most
         return None
@@ -91,11 +79,15 @@ class NodeCommandBook(Struct):
 def _named_in(text: PlacedText) -> Set[int] | None:
     """The most GPUs of the machines that a text names. One of which that is not known counts as a whole board."""
     most: Set[int] | None = None
-    for named in islice(_NAMED.finditer(text.text), _MOST_COMMANDS):
-        each = devices_of(named[1]) or GPUS_OF_A_BOARD
-        if most is None or each > most.value:
-            most = Set(each, Origin(text.place(*named.span())))
+    for named in islice(NAMED_WITH_GPUS.finditer(text.text), _MOST_COMMANDS):
+        each = devices_of(named[0]) or GPUS_OF_A_BOARD
+        most = _larger(most, Set(each, Origin(text.place(*named.span()))))
     return most
+
+
+def _larger(one: Set[int] | None, other: Set[int] | None) -> Set[int] | None:
+    """The larger of two numbers; the first of equal ones."""
+    return other if one is None or (other is not None and other.value > one.value) else one
 
 
 def _path(text: PlacedText) -> str:

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 from kube_gaplint import disk, lazy_re
 
@@ -23,22 +23,25 @@ _GUIDE = lazy_re.compile(r"(?i)(?:[\w.-]*(?:readme|install|setup)[\w.-]*)\.(?:md
 _MOST = 20
 
 
-def lists_around(folder: str) -> Iterator[list[str]]:
-    """The paths of the lists of packages in a folder, then of those in folders that it has for them."""
-    yield _named(folder, lambda name: _LIST.fullmatch(name) is not None)
+def lists_around(folder: str) -> tuple[list[str], list[str]]:
+    """The paths of the lists of packages in a folder, and of those in folders that it has for them."""
     inner: list[str] = []
     for name in disk.folder_names(folder):
         path = os.path.join(folder, name)
         if _FOLDER_OF_LISTS.fullmatch(name):
             inner += _named(path, lambda name: os.path.splitext(name)[1].lower() in _ENDINGS)
         elif _FOLDER_WITH_LISTS.fullmatch(name):
-            inner += _named(path, lambda name: _LIST.fullmatch(name) is not None)
-    yield inner[:_MOST]
+            inner += _named(path, _is_list)
+    return _named(folder, _is_list), inner[:_MOST]
 
 
 def guides(folder: str) -> list[str]:
     """The paths of the READMEs of a folder, and of its texts and scripts about how to install."""
     return _named(folder, lambda name: _GUIDE.fullmatch(name) is not None)
+
+
+def _is_list(name: str) -> bool:
+    return _LIST.fullmatch(name) is not None
 
 
 def _named(folder: str, fits: Callable[[str], bool]) -> list[str]:

@@ -11,6 +11,7 @@ instance type pages. Google `a2`, `a3`, `a4`, `g2`, `g4`, `ct*` machine series, 
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 
 from msgspec import Struct
@@ -146,6 +147,15 @@ _TOLD = tuple(lazy_re.compile(pattern) for pattern in _COUNTS_BY_NAME)
 
 WHOLE_BY_PRODUCT = lazy_re.compile(r"(nvidia-)?gb[23]00(-\w+)*")
 """GPU products that come four to a node, as labels name them (NVIDIA GB200 NVL72: two superchips a compute tray)."""
+
+
+NAMED_WITH_GPUS = lazy_re.compile(
+    r"(?<![\w./-])(?:ml\.)?(?:(?:p[2-6]|g[3-7]|gr6|trn\d|dl1)[a-z0-9-]*\.(?:\d{0,2}xlarge|metal[\w-]*)"
+    r"|a[2-9]x?-(?:high|mega|ultra|edge)gpu-\d+g|g[24]-standard-\d+|standard_n[cdv]\w+|(?:vm|bm)\.gpu[\w.]*\d)"
+    r"(?![\w-])",
+    re.IGNORECASE,
+)
+"""A machine of these with GPUs, wherever a text names it."""
 
 
 @lru_cache(maxsize=1024)
