@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from kube_gaplint.facts.placement import KINDS_OF_NODES, Notice, is_spot, notice
-from kube_gaplint.model.pod import affinity, spread
-from kube_gaplint.model.setting import Origin, Set, Setting
+from kube_gaplint.model.pod import affinity, only_choices, spread
+from kube_gaplint.model.setting import Origin, Set
 from kube_gaplint.model.workload import Pod, Role, Workload
 
 if TYPE_CHECKING:
@@ -78,19 +78,12 @@ def names_its_host(pod: Pod) -> bool:
     """Whether the pod asks for one node by its name."""
     if isinstance(pod.node_selector.get(HOSTNAME), Set):
         return True
-    return any(
-        term.required and term.key == HOSTNAME and term.operator == "In" and _one(term.values)
-        for term in affinity(pod).nodes
-    )
+    return any(term.key == HOSTNAME for term, _ in only_choices(pod))
 
 
 def joins_others(pod: Pod) -> bool:
     """Whether the pod must come to a node that other pods are on already."""
     return any(term.required and not term.anti and term.topology_key == HOSTNAME for term in affinity(pod).pods)
-
-
-def _one(values: Setting[tuple[str, ...]]) -> bool:
-    return isinstance(values, Set) and len(values.value) == 1
 
 
 def kept_apart(pod: Pod) -> bool:

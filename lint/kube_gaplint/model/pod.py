@@ -24,7 +24,7 @@ types. Fields that Kubernetes defaults have their effective values.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
 
 from msgspec import Struct, field
@@ -229,17 +229,19 @@ def tolerances(pod: Pod) -> Tolerances:
 def wanted_labels(pod: Pod) -> dict[str, str]:
     """The labels that a node must have to take the pod, with the only value that will do, as far as they are known: its
     node selector, and required node affinity without an alternative."""
-    wanted = {
-        term.key: term.values.value[0]
-        for term in affinity(pod).nodes
-        if term.required and not term.alternative and term.operator == "In"
-        if isinstance(term.values, Set) and len(term.values.value) == 1
-    }
+    wanted = {term.key: value for term, value in only_choices(pod) if not term.alternative}
     return wanted | {key: one.value for key, one in pod.node_selector.items() if isinstance(one, Set)}
 
 
 def affinity(pod: Pod) -> Affinity:
     return _typed(pod.exposed, "affinity", Affinity) or Affinity()
+
+
+def only_choices(pod: Pod) -> Iterator[tuple[NodeTerm, str]]:
+    """The expressions of required node affinity that leave a single value, with that value."""
+    for term in affinity(pod).nodes:
+        if term.required and term.operator == "In" and isinstance(term.values, Set) and len(term.values.value) == 1:
+            yield term, term.values.value[0]
 
 
 def spread(pod: Pod) -> tuple[Spread, ...]:

@@ -16,7 +16,7 @@ from kube_gaplint.facts.resources import (
     DATA_WORKERS_BY_NAME,
     SHARED_MEMORY_PER_GPU,
 )
-from kube_gaplint.model.pod import affinity
+from kube_gaplint.model.pod import only_choices
 from kube_gaplint.model.profile import Profile
 from kube_gaplint.model.scale import counted, noun
 from kube_gaplint.model.setting import Absent, Origin, Set, Setting, Unknown
@@ -172,9 +172,7 @@ def knows_the_nodes(pod: Pod, profile: Profile, around: Surroundings) -> bool:
 def _chosen_values(pod: Pod) -> Iterator[str]:
     """The values of the node labels that the pod asks for."""
     yield from (value.value for value in pod.node_selector.values() if isinstance(value, Set))
-    for term in affinity(pod).nodes:
-        if term.required and term.operator == "In" and isinstance(term.values, Set) and len(term.values.value) == 1:
-            yield term.values.value[0]
+    yield from (value for _, value in only_choices(pod))
 
 
 def cpus_of_a_node(workload: Workload) -> Set[int] | None:

@@ -5,13 +5,13 @@ from collections.abc import Iterator
 from kube_gaplint.facts.purposes import SERVER_KINDS
 from kube_gaplint.findings import Fix, Gap, Related, Severity
 from kube_gaplint.model.needs import knows_access_modes
-from kube_gaplint.model.pod import affinity
+from kube_gaplint.model.placement import HOSTNAME
+from kube_gaplint.model.pod import only_choices
 from kube_gaplint.model.setting import Set
 from kube_gaplint.model.workload import Pod, Role, Volume, Workload
 from kube_gaplint.rule import Context, rule
 
 ONE_NODE = frozenset({"ReadWriteOnce", "ReadWriteOncePod"})
-HOSTNAME = "kubernetes.io/hostname"
 
 
 @rule(
@@ -127,12 +127,7 @@ def check(workload: Workload, _context: Context) -> Iterator[Gap]:
 def _pinned(pod: Pod) -> bool:
     """Its pods may run on one node alone, by a selector or a required affinity."""
     return HOSTNAME in pod.node_selector or any(
-        term.required
-        and term.key in {HOSTNAME, "metadata.name"}
-        and term.operator == "In"
-        and isinstance(term.values, Set)
-        and len(term.values.value) == 1
-        for term in affinity(pod).nodes
+        term.key in {HOSTNAME, "metadata.name"} for term, _ in only_choices(pod)
     )
 
 
