@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from kube_gaplint.facts.endless import LONGEST_NAP, serves, serving_image
 from kube_gaplint.model.command import Command
@@ -36,13 +35,13 @@ def endless(container: Container) -> Endless | None:
         no_command = container.entrypoint_unknown and not isinstance(container.command, Set)
         served = no_command and isinstance(image, Set) and serving_image(image.value)
         return Endless(image.value, image.origin) if served and isinstance(image, Set) else None
-    found = [command for command in container.commands if _for_ever(command)]
+    found = [command for command in container.commands if not command.background and _for_ever(command)]
     if found:  # of a loop, the nap between its rounds
         return _named(next((command for command in found if command.name == "sleep"), found[0]))
     if any(command.name in _ENDS for command in container.commands):
         return None
     for command in container.commands:  # `tail -F log & wait`: a shell that waits hears a signal at once
-        if command.background and command.waited and _for_ever(replace(command, background=False)):
+        if command.background and command.waited and _for_ever(command):
             return _named(command)
     return None
 
@@ -66,7 +65,7 @@ def _does_something(command: Command) -> bool:
 
 
 def _for_ever(command: Command) -> bool:
-    if command.background or command.expected in ("conditional", "on-exit", "never-seen"):
+    if command.expected in ("conditional", "on-exit", "never-seen"):
         return False
     words = [word.known or "" for word in command.words]
     if command.expected == "repeated":
