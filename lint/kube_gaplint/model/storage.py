@@ -99,14 +99,11 @@ def kept(process: TrainingProcess, path: Setting[str]) -> Kept:
     if process.workload.batch is not None:
         local = own_disk(text)
         return Kept("lost", f"{local} of the node") if local else Kept("unknown")
-    container, pod = process.container, process.role.pod
     if not whole and posixpath.normpath(text) == ".":
         return Kept("unknown")  # what is joined to it may be an absolute path
     if not text.startswith("/"):
         return _relative(process, text, whole)
-    if not whole and any(_may_cover(mount, text) for mount in container.mounts):
-        return Kept("unknown")
-    return _by_volume(volume_at(text, container, pod))
+    return _absolute(process, text, whole)
 
 
 _TO_FILL_IN = lazy_re.compile(r"(?:\./)?[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+(?:/|\Z)")
@@ -174,6 +171,10 @@ def _below_folder(process: TrainingProcess, folder: str, text: str, whole: bool)
     path = posixpath.normpath(posixpath.join(folder, text))
     if text.endswith("/"):
         path = path.rstrip("/") + "/"
+    return _absolute(process, path, whole)
+
+
+def _absolute(process: TrainingProcess, path: str, whole: bool) -> Kept:
     if not whole and any(_may_cover(mount, path) for mount in process.container.mounts):
         return Kept("unknown")
     return _by_volume(volume_at(path, process.container, process.role.pod))
