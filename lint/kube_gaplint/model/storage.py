@@ -219,12 +219,8 @@ def copied_by_others(process: TrainingProcess, path: str, volume: Volume | None)
     """Whether a command of the script, another container or the controller takes the files at a path away."""
     if process.workload.controller_saves:
         return True
-    for role in process.workload.roles:
-        for container in (*role.pod.containers, *role.pod.init_containers):
-            if container is process.container or volume is None:
-                continue
-            if any(mount.volume == volume.name for mount in container.mounts) and role.pod is process.role.pod:
-                return True
+    if volume is not None and any(_mounted_beside(process, volume)):
+        return True
     return _handled(process, path, COPYING_PROGRAMS)
 
 
@@ -238,13 +234,18 @@ def thinned_out(process: TrainingProcess, path: str, volume: Volume) -> bool:
         return True
     if _handled(process, path, LISTING_PROGRAMS) and any(map(_deletes, process.container.commands)):
         return True  # `ls -1dt /ckpt/iter_* | tail -n +4 | xargs rm -rf`
-    pod = process.role.pod
-    beside = (one for one in (*pod.containers, *pod.init_containers) if one is not process.container)
     return any(
-        any(mount.volume == volume.name and not mount.read_only for mount in one.mounts)
-        and any(map(_deletes, one.commands))
-        for one in beside
+        not mount.read_only and any(map(_deletes, container.commands))
+        for container, mount in _mounted_beside(process, volume)
     )
+
+
+def _mounted_beside(process: TrainingProcess, volume: Volume) -> Iterator[tuple[Container, Mount]]:
+    """The mounts of a volume in the other containers of the pod, with these."""
+    pod = process.role.pod
+    for container in (*pod.containers, *pod.init_containers):
+        if container is not process.container:
+            yield from ((container, mount) for mount in container.mounts if mount.volume == volume.name)
 
 
 def _deletes(command: Command) -> bool:
