@@ -33,7 +33,7 @@ Release: TypeAlias = tuple[int, ...]
 """A version as numbers, most significant first: (2, 3, 1). Compare with shorter tuples: `release < (2, 2)`."""
 
 NCCL_VENDORS = frozenset({"nvidia", "amd", ""})
-_IMPORTS_RAY = lazy_re.compile(r"(?m)^[ \t]*(?:import|from)[ \t]+ray\b")
+_IMPORTS_RAY = lazy_re.needing(("ray",), r"(?m)^[ \t]*(?:import|from)[ \t]+ray\b")
 _MEETING = lazy_re.compile(
     r"master|rdzv|rendezvous|coordinator|init.method|dist.url|world.?size|\bhosts?\b", re.IGNORECASE
 )

@@ -30,7 +30,7 @@ BLOCKING = "TORCH_NCCL_BLOCKING_WAIT"
 _SETTERS = tuple(
     (
         row,
-        lazy_re.compile(rf"(?m)^[ \t]*(?:from|import)[ \t]+(?:{'|'.join(row.packages)})\b"),
+        lazy_re.needing(row.packages, rf"(?m)^[ \t]*(?:from|import)[ \t]+(?:{'|'.join(row.packages)})\b"),
         lazy_re.compile(rf"(?m)^[^#\n]*\b{re.escape(row.call)}[ \t]*\("),
     )
     for row in SETS_ASYNC
