@@ -23,6 +23,7 @@ from kube_gaplint.model.command import Command
 from kube_gaplint.model.gpu_use import hides_all
 from kube_gaplint.model.setting import Set, Unknown
 from kube_gaplint.model.training import OptionValue, TrainingProcess
+from kube_gaplint.model.units import slept_seconds
 from kube_gaplint.model.workload import Classified, Container, Role, Workload
 
 _MOST_WORDS = 200
@@ -554,7 +555,6 @@ def _holder(roles: list[Role]) -> Classified | None:
 
 _LONG_SLEEP = 4 * 3600
 """Seconds of sleep that nobody puts in front of a training: somebody logs in and works there meanwhile."""
-_SLEEP_UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
 
 
 def _sleeps_first(workload: Workload) -> Classified | None:
@@ -574,10 +574,7 @@ def _is_long_sleep(command: Command) -> bool:
     if command.name != "sleep" or len(command.words) != 2:
         return False
     given = command.words[1].known or ""
-    if given == "infinity":
-        return True
-    number, unit = given.rstrip("smhd"), given[-1:]
-    return number.isdecimal() and len(number) < 12 and int(number) * _SLEEP_UNITS.get(unit, 1) >= _LONG_SLEEP
+    return given == "infinity" or (slept_seconds(given) or 0.0) >= _LONG_SLEEP
 
 
 def _shown(command: Command) -> str:

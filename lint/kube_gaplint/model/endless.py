@@ -7,6 +7,7 @@ from msgspec import Struct
 from kube_gaplint.facts.endless import LONGEST_NAP, serves, serving_image
 from kube_gaplint.model.command import Command
 from kube_gaplint.model.setting import Origin, Set
+from kube_gaplint.model.units import slept_seconds
 from kube_gaplint.model.workload import Container
 
 _NO_WORK = frozenset(
@@ -76,8 +77,4 @@ def _for_ever(command: Command) -> bool:
 
 
 def _long(text: str) -> bool:
-    if text in ("infinity", "inf"):
-        return True
-    unit = {"d": 86_400.0, "h": 3600.0, "m": 60.0}.get(text[-1:], 1.0)
-    number = text.rstrip("dhms")
-    return number.isdecimal() and len(number) < 15 and int(number) * unit > LONGEST_NAP
+    return text in ("infinity", "inf") or (slept_seconds(text) or 0.0) > LONGEST_NAP

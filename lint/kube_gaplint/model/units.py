@@ -50,6 +50,14 @@ def duration_seconds(text: str) -> float | None:
     return total if at else None
 
 
+def slept_seconds(text: str) -> float | None:
+    """Seconds for which coreutils' `sleep` takes a whole number (`90`, `7d`); None for anything else."""
+    number = text.rstrip("dhms")
+    if not number.isdecimal() or len(number) >= 15:
+        return None
+    return int(number) * _SECONDS.get(text[-1:], 1.0)
+
+
 def as_quantity(setting: Setting[str]) -> Setting[float]:
     """The number that a quantity stands for; unknown where the text is none."""
     if not isinstance(setting, Set):
