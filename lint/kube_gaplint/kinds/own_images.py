@@ -5,6 +5,7 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from kube_gaplint import lazy_re
 from kube_gaplint.bundle.recipes import Recipe
@@ -13,6 +14,9 @@ from kube_gaplint.launch.shared import module_files
 from kube_gaplint.model.command import Word
 from kube_gaplint.model.setting import Set, Setting, Unknown
 from kube_gaplint.text.source import PlacedText
+
+if TYPE_CHECKING:
+    from kube_gaplint.launch.dockerfile import Built
 
 _FILE = lazy_re.compile(r"[\w./-]+\.(?:py|sh)\b")
 _MODULE = lazy_re.compile(r"-m[ ]([A-Za-z_][\w.]*\.[\w.]+)")
@@ -51,12 +55,7 @@ class OwnImage:
 
     def variables(self) -> Mapping[str, Setting[str]]:
         """What the Dockerfile's ENV sets; those on which several that may be meant do not agree are unknown."""
-        found = self._recipes()
-        if not found:
-            return {}
-        from kube_gaplint.launch.dockerfile import built
-
-        images = [image.variables for recipe in found if (image := built(recipe)) is not None]
+        images = [image.variables for image in self._images() if image is not None]
         out: dict[str, Setting[str]] = {}
         for name, value in ((name, value) for image in images for name, value in image.items()):
             same = all(_value(image.get(name)) == _value(value) for image in images)
@@ -66,10 +65,9 @@ class OwnImage:
     def packages(self) -> frozenset[str]:
         """The packages that its Dockerfile surely installs by pip, as they are written there; of several that may be
         meant those of all."""
-        from kube_gaplint.launch.dockerfile import built
         from kube_gaplint.model.start import asked_of_pip
 
-        images = [built(recipe) for recipe in self._recipes()]
+        images = self._images()
         each = [
             frozenset[str]().union(
                 *(
@@ -85,20 +83,24 @@ class OwnImage:
 
     def folders(self) -> tuple[str, ...]:
         """Every folder in which its container may start; none where that is not known."""
-        from kube_gaplint.launch.dockerfile import built
-
-        images = [built(recipe) for recipe in self._recipes()]
-        found = {"" if image is None else image.folder for image in images}
+        found = {"" if image is None else image.folder for image in self._images()}
         return () if "" in found else tuple(sorted(found))
 
     def starts(self) -> tuple[str, ...]:
         """The words that the image itself starts with, where the manifest gives no command; none where the Dockerfile
         is not known or has no entry point."""
+        images = self._images()
+        image = images[0] if len(images) == 1 else None
+        return () if image is None or not image.entry else (*image.entry, *image.arguments)
+
+    def _images(self) -> list[Built | None]:
+        """What each Dockerfile that may be meant builds; None for one that cannot be read."""
+        found = self._recipes()
+        if not found:
+            return []
         from kube_gaplint.launch.dockerfile import built
 
-        found = self._recipes()
-        image = built(found[0]) if len(found) == 1 else None
-        return () if image is None or not image.entry else (*image.entry, *image.arguments)
+        return [built(recipe) for recipe in found]
 
     def _recipes(self) -> list[Recipe]:
         if self._found is None:
