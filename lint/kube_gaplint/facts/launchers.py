@@ -337,6 +337,12 @@ is no option begins the command."""
 ISOLATED_RUNNERS = frozenset({"docker", "podman", "podman-hpc", "nerdctl"})
 """Of these, the ones whose containers get no variables but those that their options name."""
 
+
+def shifter_image(text: str) -> str:
+    """The reference of an image as shifter names it (`docker:nersc/pytorch:24.06.01`)."""
+    return text.removeprefix("docker:")
+
+
 NOT_TRAINING = frozenset(
     """
     : . [ [[ (( test true false echo printf cd pushd popd dirs pwd ls ll cat head tail tee grep egrep sed awk cut tr

@@ -21,6 +21,7 @@ from kube_gaplint.bundle.submissions import Submission
 from kube_gaplint.discover import FileId
 from kube_gaplint.facts import sbatch
 from kube_gaplint.facts.endless import ALWAYS_TRUE
+from kube_gaplint.facts.launchers import shifter_image
 from kube_gaplint.kinds import slurm_conf, steps, values
 from kube_gaplint.kinds.allocation import allocation, array_length, node_count, slurm_variables
 from kube_gaplint.kinds.context import Context
@@ -478,7 +479,7 @@ class _Reading:
                 found.append(step.image)
         given = container_image(self.get("container-image"))
         if isinstance(given, Absent) and any(isinstance(step.image, Absent) for step in self.steps):
-            given = container_image(mapped(self.get("image"), lambda text: text.removeprefix("docker:")))
+            given = container_image(mapped(self.get("image"), shifter_image))
         if not found and not isinstance(given, Absent):
             return given
         if not found:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cache
 
-from kube_gaplint.facts import programs, purposes, sbatch
+from kube_gaplint.facts import launchers, programs, purposes, sbatch
 from kube_gaplint.kinds.allocation import Allocation, hosts, integer, node_count
 from kube_gaplint.launch.launchers.srun import container_image
 from kube_gaplint.launch.options import OptionSpec, parse_launcher
@@ -316,7 +316,7 @@ _APPTAINER = OptionSpec(
 )
 _SHIFTER = OptionSpec(
     flags=frozenset({"entrypoint", "clearenv", "E", "v"}),
-    valued=dict.fromkeys(("image", "i", "volume", "V", "env", "e", "env-file", "workdir", "w", "module", "m"), 1),
+    valued=dict.fromkeys((option.lstrip("-") for option in launchers.CONTAINER_RUNNERS["shifter"][1].split()), 1),
     single_dash=True,
     overrides=False,
     ends_at_positional=True,
@@ -330,7 +330,7 @@ def _in_container(words: tuple[Word, ...]) -> tuple[tuple[Word, ...], Setting[st
     if (words[0].known or "").endswith("shifter"):
         parsed = parse_launcher(words[1:], home, _SHIFTER)
         named = parsed.options.find("image", "i")
-        image = Absent(home) if named is None else mapped(named.value, lambda text: text.removeprefix("docker:"))
+        image = Absent(home) if named is None else mapped(named.value, launchers.shifter_image)
         return parsed.rest, container_image(image)
     rest = parse_launcher(words[1:], home, _APPTAINER).rest
     if rest and (rest[0].known or "") in ("exec", "run", "shell"):

@@ -20,6 +20,7 @@ from kube_gaplint.facts.launchers import (
     ISOLATED_RUNNERS,
     LAUNCHERS,
     LauncherFacts,
+    shifter_image,
 )
 from kube_gaplint.launch.launchers import python
 from kube_gaplint.launch.launchers.base import Call, Form, Layer, matches
@@ -388,7 +389,7 @@ def _inside_container(words: tuple[Word, ...], runner: str, environment: Environ
             open_because = f"{runner} takes variables from a file"
         elif names_image is not None and option in names_image and (equals or at < len(words)):
             named = (word.from_offset(len(option) + 1) if equals else words[at]).setting
-            image = mapped(named, lambda text: text.removeprefix("docker:"))
+            image = mapped(named, shifter_image)
         if takes_next:
             at += 1
     if names_image is None and at < len(words):
