@@ -19,7 +19,8 @@ class Housing:
     def __init__(self, views: Iterable[object]) -> None:
         self._told = [view for view in views if must_be_told(view)]
         self.pools = tuple(pool for pool in self._told if pool.controller in _CONTROLLERS)
-        self._barriers = [pool.barriers for pool in self.pools]
+        self._barriers = [(pool, pool.barriers) for pool in self.pools]
+        self._kinds_of_barriers = frozenset(barriers for _, barriers in self._barriers if barriers)
         self._open: dict[frozenset[Barriers], Pools] = {}
         """By the taints that keep a workload out."""
         self._named: dict[str, Pools] = {}
@@ -39,12 +40,11 @@ class Housing:
 
     def _open_to(self, tenant: Tenant) -> Pools:
         """Those whose taints do not keep a workload out that names none."""
-        shut = frozenset(one for one in set(self._barriers) if one and tenant.is_kept_out(one))
+        shut = frozenset(filter(tenant.is_kept_out, self._kinds_of_barriers))
         found = self._open.get(shut)
         if found is None:
-            pairs = list(zip(self.pools, self._barriers, strict=True))
-            members = tuple(pool for pool, barriers in pairs if barriers not in shut)
-            found = Pools(members, closed=tuple(pool for pool, barriers in pairs if barriers in shut))
+            members = tuple(pool for pool, barriers in self._barriers if barriers not in shut)
+            found = Pools(members, closed=tuple(pool for pool, barriers in self._barriers if barriers in shut))
             self._open[shut] = found
         return found
 
