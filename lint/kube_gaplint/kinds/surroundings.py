@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct, field
 
 from kube_gaplint.facts import surroundings as facts
+from kube_gaplint.facts.candidates import SHARING_MARK
 from kube_gaplint.facts.schedulers import POD_GROUP_KEYS
 from kube_gaplint.facts.storage import DELETES
 from kube_gaplint.kinds.autoscalers import Autoscalers
@@ -95,7 +96,7 @@ class Around(Struct, dict=True):
         values = [
             ("the device plugin's values", document.root)
             for document in self.bundle.others
-            if document.root is not None and "timeSlicing:" in document.source.text
+            if document.root is not None and SHARING_MARK in document.source.text
         ]
         for what, root in (*maps, *values):
             found = _text_in(root, facts.SHARES_DEVICES)
@@ -195,11 +196,7 @@ class Around(Struct, dict=True):
             shared_devices=self._shared_devices,
             namespace_labels=self._namespace_labels(namespace, near),
             reclaim_policies=self._reclaim,
-            cleaned_claims={
-                claim: evidence
-                for own, claim, evidence in self._cleaners
-                if not (own and namespace) or own == namespace
-            },
+            cleaned_claims={claim: evidence for own, claim, evidence in self._cleaners if _may_share(own, namespace)},
             pools=pools,
             most_gpus_per_node=self.bundle.gpus_of_nodes(near.file) if _shares_nodes(workload) else None,
         )
@@ -220,9 +217,7 @@ class Around(Struct, dict=True):
             own = {key: value.value for key, value in settings.items() if isinstance(value, Set)}
             for pair in own.items():
                 for item in self._selectors.get(pair, ()):
-                    if namespace and item.namespace and item.namespace != namespace:
-                        continue
-                    if _matches(item, own):
+                    if _may_share(item.namespace, namespace) and _matches(item, own):
                         found.setdefault(id(item), (item, []))[1].append(role)
         return [(item, tuple(roles)) for item, roles in found.values()]
 
@@ -230,22 +225,19 @@ class Around(Struct, dict=True):
         self, labels: Mapping[str, Mapping[str, Setting[str]]], near: KubeObject
     ) -> Iterable[DisruptionBudget]:
         """PodDisruptionBudgets that select pods of some roles, or may do so."""
-        found: dict[int, tuple[KubeObject, list[str], list[bool]]] = {}
+        found: dict[int, tuple[KubeObject, dict[str, bool]]] = {}
         for role, own in labels.items():
             known = [(key, value.value) for key, value in own.items() if isinstance(value, Set)]
             for pair in (*known, *((key, "") for key in own), _NO_LABEL):
                 for item, asked in self._budgets.get(pair, ()):
-                    if near.namespace and item.namespace and item.namespace != near.namespace:
+                    if not _may_share(item.namespace, near.namespace):
                         continue
                     answer = select(asked, own)
                     if answer is not False:
                         sure = answer is True and (pair != _NO_LABEL or _in_one_namespace(item, near))
-                        _, roles, answers = found.setdefault(id(item), (item, [], []))
-                        if role not in roles:
-                            roles.append(role)
-                            answers.append(sure)
-        for item, roles, answers in found.values():
-            yield _budget(item, tuple(roles), all(answers))
+                        found.setdefault(id(item), (item, {}))[1].setdefault(role, sure)
+        for item, roles in found.values():
+            yield _budget(item, tuple(roles), all(roles.values()))
 
     def _pod_groups(self, workload: Workload, near: KubeObject) -> Iterable[PodGroup]:
         """PodGroup objects that the pods' labels or annotations name."""
@@ -314,7 +306,7 @@ class Around(Struct, dict=True):
 
     def _limits(self, namespace: str) -> Iterable[LimitDefaults]:
         for item in self.bundle.by_kind("", "LimitRange"):
-            if namespace and item.namespace and item.namespace != namespace:
+            if not _may_share(item.namespace, namespace):
                 continue
             for limit in Part.of(item.node).at("spec", "limits").items():
                 if limit.text("type") == "Container":
@@ -371,6 +363,11 @@ def _matches(item: KubeObject, labels: Mapping[str, str]) -> bool:
         labels.get(entry.name) == (entry.value.text if isinstance(entry.value, nodes.Scalar) else None)
         for entry in selector
     )
+
+
+def _may_share(one: str, other: str) -> bool:
+    """Whether two namespaces may be the same: one that is not written may be any."""
+    return not (one and other) or one == other
 
 
 def _in_one_namespace(one: KubeObject, other: KubeObject) -> bool:
