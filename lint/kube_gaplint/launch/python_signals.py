@@ -8,6 +8,7 @@ saves nothing. Of everything else it is not known.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -64,23 +65,24 @@ class _Program:
             self.functions.setdefault(text_of(function.child_by_field_name("name")), []).append(function)
 
     def facts(self, handlers: list[Node]) -> StopFacts:
-        found = [self._of(handler) for handler in handlers]
+        reached = [self._reach(handler) for handler in handlers]
+        found = [self._of(handler, bodies) for handler, bodies in zip(handlers, reached, strict=True)]
         saves = True if True in found else None if None in found else False
-        bodies = [body for handler in handlers for body in self._reach(handler)]
-        notes = self._handed_on({note for body in bodies for note in _notes(body)})
+        if not saves or not self.saves:
+            return StopFacts(saves)
+        every = [body for bodies in reached for body in bodies]
+        notes = self._left(every)
         written = self.saves + [call for call in self.calls if _dumps(call)]
-        waits = saves is True and bool(self.saves) and all(self._waits(one, bodies, notes) for one in written)
-        return StopFacts(saves, waits)
+        return StopFacts(saves, all(self._waits(one, every, notes) for one in written))
 
-    def _of(self, handler: Node) -> bool | None:
-        """Whether a save follows from a handler."""
-        bodies = self._reach(handler)
+    def _of(self, handler: Node, bodies: list[Node]) -> bool | None:
+        """Whether a save follows from a handler, which reaches these bodies."""
         if not bodies:
             return True if _speaks_of_saving(handler) else None
         within = [call for body in bodies for call in self.calls if _is_in(call, body)]
         if any(map(_saves, within)):
             return True
-        notes = self._handed_on({note for body in bodies for note in _notes(body)})
+        notes = self._left(bodies)
         if notes:
             return True if self._saves_by(notes) else None
         seen = (text_of(call.child_by_field_name("function")) for call in within)
@@ -110,44 +112,54 @@ class _Program:
         found = self.functions.get(text_of(name).rpartition(".")[2], [])
         return found if len(found) == 1 else []
 
-    def _handed_on(self, notes: set[str]) -> set[str]:
-        """Notes with the names that get their value from them, and the functions that give them back."""
-        if not notes:
-            return notes
-        known = set(notes)
-        root = _root(self.calls[0])
-        for _ in range(_ROUNDS):
+    def _left(self, bodies: list[Node]) -> set[str]:
+        """The notes that bodies leave, with the names that get their value from them, and the functions that give them
+        back."""
+        known = {note for body in bodies for note in _notes(body)}
+        for _ in range(_ROUNDS if known else 0):
             before = len(known)
-            for node in _of_types(root, {"assignment", "return_statement"}):
-                value = node.child_by_field_name("right") if node.type == "assignment" else node
-                if value is None or len(text_of(value)) > _LONGEST or not _mentions(value, known):
-                    continue
-                if node.type == "assignment":
-                    known |= _names_of(node.child_by_field_name("left"))
-                else:
-                    function = _around(node)
-                    known |= {text_of(function.child_by_field_name("name"))} if function is not None else set()
+            for asked, given in self.handed_on:
+                if not known.isdisjoint(asked):
+                    known |= given
             known.discard("")
             if len(known) == before:
                 break
         return known
+
+    @cached_property
+    def handed_on(self) -> list[tuple[set[str], set[str]]]:
+        """For each assignment and `return` that may hand on a note: the names in it, and those that get its value."""
+        found = []
+        for node in _of_types(_root(self.calls[0]), {"assignment", "return_statement"}):
+            assigns = node.type == "assignment"
+            value = node.child_by_field_name("right") if assigns else node
+            if value is None or len(text_of(value)) > _LONGEST:
+                continue
+            if assigns:
+                given = _names_of(node.child_by_field_name("left"))
+            else:
+                function = _around(node)
+                given = {text_of(function.child_by_field_name("name"))} if function is not None else set()
+            found.append((set(_identifiers(value)), given))
+        return found
+
+    @cached_property
+    def tests(self) -> list[tuple[Node, set[str]]]:
+        """The statements with a condition, and the names in it."""
+        nodes = _of_types(_root(self.calls[0]), {"if_statement", "elif_clause", "while_statement"})
+        asked = ((node, node.child_by_field_name("condition")) for node in nodes)
+        return [(node, set(_identifiers(condition))) for node, condition in asked if condition is not None]
 
     def _saves_by(self, notes: set[str]) -> bool:
         """Whether a save stands under a condition that asks for a note, or behind a loop that ends by one."""
         for save in self.saves:
             if any(_asks(condition, notes) for condition in _conditions(save)):
                 return True
-        ended = [loop for loop in map(_left_by, self._tests(notes)) if loop is not None]
+        asking = (test for test, asked in self.tests if not notes.isdisjoint(asked))
+        ended = [loop for loop in map(_left_by, asking) if loop is not None]
         return any(
             save.start_byte >= loop.end_byte and _around(save) == _around(loop) for loop in ended for save in self.saves
         )
-
-    def _tests(self, notes: set[str]) -> Iterator[Node]:
-        """Where the program asks for a note, or goes on only without one."""
-        for node in _of_types(_root(self.calls[0]), {"if_statement", "elif_clause", "while_statement"}):
-            condition = node.child_by_field_name("condition")
-            if condition is not None and _mentions(condition, notes):
-                yield node
 
     def _saves_on_its_way_out(self, bodies: list[Node]) -> bool | None:
         """Whether a save follows from the exception by which a handler ends the program."""
@@ -243,8 +255,12 @@ def _names_of(target: Node | None) -> set[str]:
     return set()
 
 
+def _identifiers(node: Node) -> Iterator[str]:
+    return map(text_of, _of_types(node, {"identifier"}))
+
+
 def _mentions(node: Node, names: set[str]) -> bool:
-    return any(text_of(one) in names for one in _of_types(node, {"identifier"}))
+    return any(name in names for name in _identifiers(node))
 
 
 def _asks(condition: Node, notes: set[str]) -> bool:
@@ -269,23 +285,18 @@ def _conditions(call: Node) -> Iterator[Node]:
 
 
 def _left_by(test: Node) -> Node | None:
-    """The loop that a test ends: `while not stop`, or the one around `if stop: break`."""
+    """The loop that a test ends: `while not stop`, or the outermost one around `if stop: break`."""
     if test.type == "while_statement":
         return test
     body = test.child_by_field_name("consequence")
     if body is None or not any(True for _ in _of_types(body, {"break_statement"})):
         return None
-    node = test.parent
+    loop, node = None, test.parent
     while node is not None and node.type not in FUNCTIONS:
         if node.type in {"for_statement", "while_statement"}:
-            outer = node.parent
-            while outer is not None and outer.type not in FUNCTIONS:
-                if outer.type in {"for_statement", "while_statement"}:
-                    node = outer
-                outer = outer.parent
-            return node
+            loop = node
         node = node.parent
-    return None
+    return loop
 
 
 def _around(node: Node) -> Node | None:
