@@ -501,16 +501,8 @@ def _named(value: Node, *, follow: bool = True) -> frozenset[str]:
 def _behind(name: Node) -> frozenset[str]:
     """The options without any of which a variable of a function holds nothing; none where that is not seen."""
     function = _function_of(name)
-    assignments = () if function is None else _bindings(function).get(text_of(name), ())
-    if function is None or len(assignments) > _MOST_ASSIGNMENTS:
-        return frozenset()
     found: list[frozenset[str]] = []
-    for node in assignments:
-        value = None if node is None else node.child_by_field_name("right")
-        if node is None or value is None:
-            return frozenset()
-        if text_of(value).lower() in _OFF:
-            continue
+    for node, value in _assigned(name):
         names = _named(value, follow=False)
         at = node
         while at.parent is not None and at != function:
@@ -522,23 +514,26 @@ def _behind(name: Node) -> frozenset[str]:
 
 def _places(value: Node) -> frozenset[str]:
     """The options of which one is a value, be it by a variable of a function; none where it may be another thing."""
-    function = _function_of(value)
-    if value.type != "identifier" or function is None:
-        name = _option(value)
-        return frozenset({name} if name else ())
-    assignments = _bindings(function).get(text_of(value), ())
-    if len(assignments) > _MOST_ASSIGNMENTS:
-        return frozenset()
-    found: set[str] = set()
-    for node in assignments:
-        given = None if node is None else node.child_by_field_name("right")
-        if given is not None and text_of(given).lower() in _OFF:
-            continue
-        name = "" if given is None else _option(given)
-        if not name:
-            return frozenset()
-        found.add(name)
-    return frozenset(found)
+    values = [given for _, given in _assigned(value)] if value.type == "identifier" else [value]
+    names = frozenset(map(_option, values))
+    return frozenset() if "" in names else names
+
+
+def _assigned(name: Node) -> list[tuple[Node, Node]]:
+    """The assignments that put something into a variable of a function, with what they put into it; none where it may
+    get its value in another way, or where they are too many."""
+    function = _function_of(name)
+    bindings = () if function is None else _bindings(function).get(text_of(name), ())
+    if len(bindings) > _MOST_ASSIGNMENTS:
+        return []
+    found: list[tuple[Node, Node]] = []
+    for node in bindings:
+        value = None if node is None else node.child_by_field_name("right")
+        if node is None or value is None:
+            return []
+        if text_of(value).lower() not in _OFF:
+            found.append((node, value))
+    return found
 
 
 @lru_cache(maxsize=32)
