@@ -256,10 +256,7 @@ class _Analysis(Struct, frozen=True):
         """It may end the loop or the shell, by itself or by a function."""
         if self.shows(statement):
             return False
-        function = self.functions.get(next(iter(self.words(statement)), ""))
-        return _ENDS.search(self.text, statement.start, statement.end) is not None or (
-            function is not None and "exit" in self.text[function.start : function.end]
-        )
+        return _ENDS.search(self.text, statement.start, statement.end) is not None or "exit" in self.called(statement)
 
     def assigns(self, statement: Statement, names: set[str]) -> bool:
         """It counts, or changes one of the variables in another way."""
@@ -413,8 +410,7 @@ class _Analysis(Struct, frozen=True):
                 return _UNKNOWN
             if not isinstance(statement, Simple) and _ENDS.search(self.text, statement.start, statement.end):
                 return _UNKNOWN
-            function = self.functions.get(words[0]) if words else None
-            if function is not None and "exit" in self.text[function.start : function.end]:
+            if "exit" in self.called(statement):
                 return _UNKNOWN
         if fate.kind == "lost":
             return _UNKNOWN if final is not None and self.decides(final) else fate
@@ -484,6 +480,11 @@ class _Analysis(Struct, frozen=True):
             return []
         return [self.text[t.start : t.end].strip("\"'") for t in statement.tokens if t.kind == "word"]
 
+    def called(self, statement: Statement) -> str:
+        """The text of the function that a simple command calls; empty for anything else."""
+        function = self.functions.get(next(iter(self.words(statement)), ""))
+        return "" if function is None else self.text[function.start : function.end]
+
     def succeeds(self, statement: Statement) -> bool:
         """It ends with 0 whatever the command before it did."""
         if isinstance(statement, Pipe):
@@ -510,9 +511,7 @@ class _Analysis(Struct, frozen=True):
 
     def decides(self, statement: Statement) -> bool:
         """A command or function whose own status says something: the script may end by it on purpose."""
-        name = next(iter(self.words(statement)), "")
-        function = self.functions.get(name)
-        return name in _TESTS or (function is not None and "return" in self.text[function.start : function.end])
+        return next(iter(self.words(statement)), "") in _TESTS or "return" in self.called(statement)
 
     def passes_by(self, statement: If) -> bool:
         """An `if` over plain tests that gives 0 where none of them holds, or whichever does."""
