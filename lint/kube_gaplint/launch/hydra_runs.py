@@ -36,13 +36,14 @@ class Runs(Struct, frozen=True):
         """Whether all keys that end in a name surely hold a place that no earlier start had."""
         normal = Options.normal(name)
         keys = {key for config in self.configs for key in config.values if ("." + key).endswith("." + normal)}
-        if not keys or any(word.known in _SWEEPS for word in self.options.positionals) or self._sweeps:
+        if not keys or self._sweeps:
             return False
         return all(self._is_new_place(self._text(key)) for key in keys)
 
     @property
     def _sweeps(self) -> bool:
-        return self.options.find("m", "multirun") is not None
+        words = self.options.positionals
+        return self.options.find("m", "multirun") is not None or any(word.known in _SWEEPS for word in words)
 
     def _is_new_place(self, text: str | None) -> bool:
         if text is None:
@@ -70,14 +71,15 @@ class Runs(Struct, frozen=True):
     def _text(self, key: str, default: str | None = None) -> str | None:
         """The value of a key with the other keys that it names put in; None where it is not known."""
         text = self._raw(key, default)
-        scope = key
         for _ in range(_MOST_STEPS):
-            found = None if text is None else _REFERENCE.search(text)
-            if text is None or found is None or len(text) > _LONGEST:
-                return text if text is None or len(text) <= _LONGEST else None
+            if text is None or len(text) > _LONGEST:
+                return None
+            found = _REFERENCE.search(text)
+            if found is None:
+                return text
             named = found["key"]
             if found["dots"]:
-                above = scope.split(".")[: -len(found["dots"])]
+                above = key.split(".")[: -len(found["dots"])]
                 named = ".".join((*above, named))
             value = self._raw(named, None)
             if value is None:
