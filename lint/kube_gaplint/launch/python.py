@@ -110,6 +110,11 @@ class SignalHandler(Struct, frozen=True):
     ignored: bool
     place: Place
 
+    @property
+    def tells_to_stop(self) -> bool:
+        """It handles a signal that tells the program to stop, or one that is not named."""
+        return self.signal in _STOP_SIGNALS and not self.ignored
+
 
 class ProgramOption(Struct, frozen=True):
     """An option that the program declares (argparse, click): its names, and the default (`Absent`: none)."""
@@ -261,7 +266,7 @@ people write have some 40."""
 _MOST_STEPS = 200
 """Calls of which it is asked."""
 _MOST_HANDLERS = 20
-STOP_SIGNALS = frozenset({"SIGTERM", "SIGUSR1", "SIGUSR2", ""})
+_STOP_SIGNALS = frozenset({"SIGTERM", "SIGUSR1", "SIGUSR2", ""})
 """Signals that tell a program to stop, or one that is not named where its handler is set."""
 
 
@@ -569,8 +574,9 @@ class _Reader:
         if not (name.startswith("SIG") and name.isupper()):
             name = ""
         ignored = text_of(arguments[1]).endswith(("SIG_IGN", "SIG_DFL"))
-        self.facts.signals.append(SignalHandler(name, ignored, self.folder.place(call)))
-        if name in STOP_SIGNALS and not ignored:
+        handler = SignalHandler(name, ignored, self.folder.place(call))
+        self.facts.signals.append(handler)
+        if handler.tells_to_stop:
             self.found_handlers.append(arguments[1])
 
     # variables

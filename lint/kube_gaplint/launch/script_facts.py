@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from kube_gaplint import lazy_re
 from kube_gaplint.facts.frameworks import KNOWN_PACKAGES
 from kube_gaplint.launch.lookup import ScriptFacts
-from kube_gaplint.launch.python import STOP_SIGNALS, PythonFacts, SignalHandler
+from kube_gaplint.launch.python import PythonFacts, SignalHandler
 from kube_gaplint.launch.python_values import Duration, Value
 from kube_gaplint.model.environment import Environment
 from kube_gaplint.model.setting import Absent, Origin, Set, Setting, Unknown
@@ -36,7 +36,7 @@ def script_facts(python: PythonFacts) -> ScriptFacts:
             if before is not None and not _same(before, value):
                 value = Unknown(f"several calls of {name} give different values", Origin(argument.place))
             given[keyword] = value
-    stops = [found for found in python.signals if found.signal in STOP_SIGNALS and not found.ignored]
+    stops = [found for found in python.signals if found.tells_to_stop]
     stranger = _stranger(imports)
     open_because = python.problem or (f"it imports {stranger}, which is not visible" if stranger else "")
     return ScriptFacts(
@@ -66,22 +66,23 @@ def script_facts(python: PythonFacts) -> ScriptFacts:
         hands_callbacks=_CALLBACKS.search(python.text.text) is not None,
         loads=bool(python.loads),
         fetched=tuple(python.fetched()),
-        saves_at_stop=_saves_at_stop(python, stops, open_because),
+        saves_at_stop=_saves_at_stop(python, stops, origin, open_because),
         saves_only_at_stop=python.at_stop.saves_only_then,
         stop_signals=frozenset(found.signal for found in stops if found.signal),
         open_because=open_because,
     )
 
 
-def _saves_at_stop(python: PythonFacts, stops: list[SignalHandler], open_because: str) -> Setting[bool] | None:
+def _saves_at_stop(
+    python: PythonFacts, stops: list[SignalHandler], origin: Origin, open_because: str
+) -> Setting[bool] | None:
     """Whether the script saves when it is told to stop; None where modules that are not seen may do that."""
+    at = Origin(stops[0].place) if stops else origin
     if stops and python.at_stop.saves:
-        return Set(True, Origin(stops[0].place))
+        return Set(True, at)
     if stops and python.at_stop.saves is None:
-        return Unknown("what its handler of the signal leads to is not seen", Origin(stops[0].place))
-    if open_because:
-        return None
-    return Set(False, Origin(stops[0].place if stops else python.text.place(0, min(1, len(python.text.text)))))
+        return Unknown("what its handler of the signal leads to is not seen", at)
+    return None if open_because else Set(False, at)
 
 
 def changed_environment(environment: Environment, python: PythonFacts) -> Environment:
