@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
 
 from msgspec import Struct
@@ -82,7 +82,7 @@ def _composed(
     if not listed and not appended:
         return config
     if not depth:
-        chosen = {**_overridden(config, folder, files, chosen), **chosen}
+        chosen = {**_overridden((*_entries(config, chosen), *appended), folder, files), **chosen}
     values: dict[str, Setting[str]] = {}
     written: dict[str, str] = {}
     raw: dict[str, Set[str]] = {}
@@ -158,10 +158,10 @@ def _taken(option: Setting[str]) -> str:
     return option.value if isinstance(option, Set) else "null"
 
 
-def _overridden(config: Config, folder: str, files: Files, chosen: Mapping[str, str]) -> dict[str, str]:
+def _overridden(entries: Iterable[_Entry], folder: str, files: Files) -> dict[str, str]:
     """What the files that a list takes in choose of its other groups (`override /trainer: long`)."""
     found: dict[str, str] = {}
-    for entry in (*_entries(config, chosen), *_appended(config, chosen)):
+    for entry in entries:
         text = files(_path(folder, entry.file.lstrip("/"))) if entry.file not in ("", _SELF) else None
         if text is not None and "override" in text.text:
             groups = _groups(read_config(text, entry.file + ".yaml"))
