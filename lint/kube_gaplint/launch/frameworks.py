@@ -1268,7 +1268,7 @@ class _Reader:
     def _is_off_in_a_configuration(self, name: str) -> bool:
         """A configuration has the option and leaves it empty, and only where it is set does the text go on."""
         value = self.look.explicit(name)
-        if not isinstance(value, Absent) and not (isinstance(value, Set) and value.value.strip().lower() in _FALSE):
+        if value is None or not _is_off_value(value):
             return False
         return restores_only_if(self.text.texts, Options.normal(name).replace("-", "_"))
 
