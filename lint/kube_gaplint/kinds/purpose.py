@@ -574,7 +574,7 @@ def _is_long_sleep(command: Command) -> bool:
     if command.name != "sleep" or len(command.words) != 2:
         return False
     given = command.words[1].known or ""
-    return given == "infinity" or (slept_seconds(given) or 0.0) >= _LONG_SLEEP
+    return given == "infinity" or (slept_seconds(given, 11) or 0.0) >= _LONG_SLEEP
 
 
 def _shown(command: Command) -> str:

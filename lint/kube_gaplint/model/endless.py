@@ -77,4 +77,4 @@ def _for_ever(command: Command) -> bool:
 
 
 def _long(text: str) -> bool:
-    return text in ("infinity", "inf") or (slept_seconds(text) or 0.0) > LONGEST_NAP
+    return text in ("infinity", "inf") or (slept_seconds(text, 14) or 0.0) > LONGEST_NAP

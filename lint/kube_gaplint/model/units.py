@@ -50,10 +50,11 @@ def duration_seconds(text: str) -> float | None:
     return total if at else None
 
 
-def slept_seconds(text: str) -> float | None:
-    """Seconds for which coreutils' `sleep` takes a whole number (`90`, `7d`); None for anything else."""
+def slept_seconds(text: str, most_digits: int) -> float | None:
+    """Seconds for which coreutils' `sleep` takes a whole number (`90`, `7d`); None for anything else, and for a number
+    of more digits."""
     number = text.rstrip("dhms")
-    if not number.isdecimal() or len(number) >= 15:
+    if not number.isdecimal() or len(number) > most_digits:
         return None
     return int(number) * _SECONDS.get(text[-1:], 1.0)
 
