@@ -17,7 +17,6 @@ from functools import lru_cache
 from msgspec import Struct
 
 from kube_gaplint import lazy_re
-from kube_gaplint.facts.purposes import words_of
 
 
 class Machine(Struct, frozen=True):
@@ -239,12 +238,13 @@ SERVICE_MACHINES = frozenset({
     "gateway", "nat", "proxy", "monitoring", "controlplane", "nfs", "headnode",
 })  # fmt: skip
 """Words of a file's name by which it sets up a machine beside the nodes."""
+_WORD = lazy_re.compile(r"[a-z0-9]+")
 _MACHINES_OF_JOBS = frozenset({"gpu", "gpus", "node", "nodes", "worker", "workers", "compute", "agent", "train"})
 
 
 def sets_up_a_service(name: str) -> str:
     """The word of a file's name by which it sets up a machine that runs no jobs; empty where none says so."""
-    words = words_of(name)
+    words = _WORD.findall(name.lower())
     found = next((word for word in words if word in SERVICE_MACHINES), "")
     return "" if _MACHINES_OF_JOBS.intersection(words) else found
 
