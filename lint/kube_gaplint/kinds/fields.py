@@ -14,8 +14,7 @@ from typing import TypeVar
 from kube_gaplint.bundle.openness import OpenMapping, OpenSequence
 from kube_gaplint.model.setting import Absent, Link, Origin, Set, Setting, Unknown
 from kube_gaplint.model.units import duration_seconds, quantity
-from kube_gaplint.text import nodes
-from kube_gaplint.text.nodes import Entry, Node, Scalar, Sequence
+from kube_gaplint.text.nodes import Entry, Mapping, Node, Scalar, Sequence
 from kube_gaplint.text.source import Place, Source
 from kube_gaplint.text.templates import placeholder
 
@@ -112,7 +111,7 @@ class Part:
             node = part.node
             if node is None:
                 return part
-            if not isinstance(node, nodes.Mapping):
+            if type(node) is not Mapping and not isinstance(node, Mapping):  # by far the most are plain ones
                 reason = part.unknown or "what stands there is no mapping"
                 return Part(None, part._where, part.home, part.chain, reason)
             entry = node.entry(name)
@@ -130,7 +129,7 @@ class Part:
 
     def entries(self) -> Iterator[tuple[str, Part]]:
         """The keys of a mapping with what stands below them; nothing where this is no mapping."""
-        if isinstance(self.node, nodes.Mapping) and not self.unknown:
+        if isinstance(self.node, Mapping) and not self.unknown:
             for entry in self.node:
                 yield entry.name, self._of_entry(entry)
 

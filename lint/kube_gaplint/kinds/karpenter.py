@@ -5,7 +5,8 @@ Source rows: k8s.md D "Karpenter AMI", "Karpenter node life", "EKS Auto Mode".
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 
 from kube_gaplint.bundle.bundle import Bundle
 from kube_gaplint.bundle.objects import KubeObject
@@ -222,13 +223,21 @@ def _budgets(part: Part) -> tuple[Budget, ...]:
 # Node classes
 
 
-def _pools_of(context: Context) -> Iterator[KubeObject]:
+def _pools_of(context: Context) -> Sequence[KubeObject]:
     """The pools in the paths that refer to the node class in hand."""
-    item = context.object
+    return _pools_by_class(context.bundle, context.profile).get(id(context.object), ())
+
+
+@lru_cache(maxsize=1)  # each class and each pool asks
+def _pools_by_class(bundle: Bundle, profile: Profile) -> dict[int, list[KubeObject]]:
+    """The pools of each node class, by its identity."""
+    found: dict[int, list[KubeObject]] = {}
     for group, kind in POOLS:
-        for pool in context.bundle.by_kind(group, kind):
-            if _class_of(Context(context.bundle, pool, context.profile)) is item:
-                yield pool
+        for pool in bundle.by_kind(group, kind):
+            node_class = _class_of(Context(bundle, pool, profile))
+            if isinstance(node_class, KubeObject):
+                found.setdefault(id(node_class), []).append(pool)
+    return found
 
 
 def _comes_later(context: Context, node_class: KubeObject) -> bool:

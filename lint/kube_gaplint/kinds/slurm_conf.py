@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
 
 from kube_gaplint import lazy_re
 from kube_gaplint.bundle.bundle import Bundle, ScriptFile
@@ -267,13 +268,26 @@ def choose(found: list[SlurmConf], path: str) -> SlurmConf | None:
     """The slurm.conf that a batch script at a path runs under: the only one, or the only one nearest to it."""
     if len(found) < 2:
         return found[0] if found else None
+    at = _nearest(tuple(_folder(conf.origin.place.source.path) for conf in found), _folder(path))
+    return None if at is None else found[at]
 
-    def nearness(conf: SlurmConf) -> int:
-        own, other = path.split("/")[:-1], conf.origin.place.source.path.split("/")[:-1]
+
+def _folder(path: str) -> str:
+    return path.rpartition("/")[0]
+
+
+@lru_cache(maxsize=256)  # many scripts lie in few folders
+def _nearest(folders: tuple[str, ...], own: str) -> int | None:
+    """Which of some folders is nearest to one; None where two are."""
+    here = own.split("/") if own else []
+
+    def nearness(folder: str) -> int:
+        other = folder.split("/") if folder else []
         same = 0
-        while same < min(len(own), len(other)) and own[same] == other[same]:
+        while same < min(len(here), len(other)) and here[same] == other[same]:
             same += 1
         return same * 100 - len(other)
 
-    ranked = sorted(found, key=nearness, reverse=True)
-    return ranked[0] if nearness(ranked[0]) > nearness(ranked[1]) else None
+    ranks = [nearness(folder) for folder in folders]
+    best = max(ranks)
+    return ranks.index(best) if ranks.count(best) == 1 else None

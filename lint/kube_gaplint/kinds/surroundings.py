@@ -79,6 +79,8 @@ class Around(Struct, dict=True):
     _mesh_kinds: list[KubeObject] = field(default_factory=list)
     _selectors: dict[tuple[str, str], list[KubeObject]] = field(default_factory=dict)
     _budgets: dict[tuple[str, str], list[tuple[KubeObject, tuple[Demand, ...]]]] = field(default_factory=dict)
+    _bounds: dict[int, tuple[Setting[str], Setting[str], Origin]] = field(default_factory=dict)
+    """By identity, what each PodDisruptionBudget allows."""
     _reclaim: dict[str, Setting[str]] = field(default_factory=dict)
     _cleaners: list[tuple[str, str, Evidence]] = field(default_factory=list)
     """Namespace and claim of what deletes files on a claim."""
@@ -237,7 +239,10 @@ class Around(Struct, dict=True):
                         sure = answer is True and (pair != _NO_LABEL or _in_one_namespace(item, near))
                         found.setdefault(id(item), (item, {}))[1].setdefault(role, sure)
         for item, roles in found.values():
-            yield _budget(item, tuple(roles), all(roles.values()))
+            bounds = self._bounds.get(id(item))
+            if bounds is None:
+                bounds = self._bounds[id(item)] = _bounds_of(item)
+            yield DisruptionBudget(item.name, tuple(roles), *bounds, sure=all(roles.values()))
 
     def _pod_groups(self, workload: Workload, near: KubeObject) -> Iterable[PodGroup]:
         """PodGroup objects that the pods' labels or annotations name."""
@@ -375,10 +380,10 @@ def _in_one_namespace(one: KubeObject, other: KubeObject) -> bool:
     return one.namespace == other.namespace and bool(one.namespace or one.source.path == other.source.path)
 
 
-def _budget(item: KubeObject, roles: tuple[str, ...], sure: bool) -> DisruptionBudget:
+def _bounds_of(item: KubeObject) -> tuple[Setting[str], Setting[str], Origin]:
+    """What a PodDisruptionBudget allows, and where it stands."""
     root = Part.of(item.node)
-    least, most = root.string("spec", "minAvailable"), root.string("spec", "maxUnavailable")
-    return DisruptionBudget(item.name, roles, least, most, root.origin, sure)
+    return root.string("spec", "minAvailable"), root.string("spec", "maxUnavailable"), root.origin
 
 
 def _service(item: KubeObject, roles: tuple[str, ...]) -> NetworkService:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from kube_gaplint.model.placement import joins_others, kept_apart, names_its_host
 from kube_gaplint.model.setting import Set
 from kube_gaplint.model.workload import Workload
@@ -12,6 +14,7 @@ def node_count(workload: Workload) -> int | None:
     return workload.nodes.value if isinstance(workload.nodes, Set) else None
 
 
+@lru_cache(maxsize=8)  # many rules ask for each workload
 def gpu_count(workload: Workload) -> int | None:
     """Accelerators of the whole job where they are known, there are any, and each is a whole one."""
     total = workload.accelerators
@@ -45,6 +48,7 @@ def shares_machines(workload: Workload) -> bool:
     return few and not (pods and all(map(kept_apart, pods)))
 
 
+@lru_cache(maxsize=8)
 def size(workload: Workload) -> str:
     """`48 nodes with 384 GPUs`, as far as it is known; `the job` where nothing is.
 

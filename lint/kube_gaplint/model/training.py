@@ -358,7 +358,8 @@ class TrainingProcess(Struct, eq=False):
         """torchft: a replica that comes back takes its state from a live one."""
         recovery = self.settings.extra.get("in-process-recovery")
         torchft = isinstance(recovery, Set) and recovery.value.split(".")[0] in {"torchft", "fault-tolerance"}
-        return torchft or any(name.startswith("TORCHFT_") for name in self.environment)
+        given = self.environment
+        return torchft or any(name.startswith("TORCHFT_") and name in given for name in given.variables)
 
     def torch_at_least(self, release: Release) -> bool | None:
         """Whether torch has what came with a release; None where that is not known."""

@@ -7,6 +7,7 @@ merged, operators' own injections are added. `origin.via` tells where a value co
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from itertools import chain
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
@@ -166,14 +167,7 @@ class Container(Struct, eq=False):
     @property
     def accelerator_count(self) -> Setting[int]:
         """All accelerators of the container; `Absent` where it surely asks for none."""
-        if not self.accelerators:
-            return Absent(self.origin)
-        total = 0
-        for accelerator in self.accelerators:
-            if not isinstance(accelerator.count, Set):
-                return Unknown("the number of accelerators is not known", accelerator.origin)
-            total += accelerator.count.value
-        return Set(total, self.accelerators[0].origin)
+        return _of_container(self)
 
 
 class Pod(Struct, eq=False):
@@ -203,14 +197,31 @@ class Pod(Struct, eq=False):
     @property
     def accelerator_count(self) -> Setting[int]:
         """Accelerators of the whole pod."""
-        counts = [container.accelerator_count for container in self.containers]
-        for count in counts:
-            if isinstance(count, Unknown):
-                return count
-        found = [count for count in counts if isinstance(count, Set)]
-        if not found:
-            return Absent(self.origin)
-        return Set(sum(count.value for count in found), found[0].origin)
+        return _of_pod(self)
+
+
+@lru_cache(maxsize=32)  # nearly every rule asks
+def _of_container(container: Container) -> Setting[int]:
+    if not container.accelerators:
+        return Absent(container.origin)
+    total = 0
+    for accelerator in container.accelerators:
+        if not isinstance(accelerator.count, Set):
+            return Unknown("the number of accelerators is not known", accelerator.origin)
+        total += accelerator.count.value
+    return Set(total, container.accelerators[0].origin)
+
+
+@lru_cache(maxsize=16)
+def _of_pod(pod: Pod) -> Setting[int]:
+    counts = [container.accelerator_count for container in pod.containers]
+    for count in counts:
+        if isinstance(count, Unknown):
+            return count
+    found = [count for count in counts if isinstance(count, Set)]
+    if not found:
+        return Absent(pod.origin)
+    return Set(sum(count.value for count in found), found[0].origin)
 
 
 class Role(Struct, eq=False):
