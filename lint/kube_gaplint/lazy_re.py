@@ -71,6 +71,12 @@ def needing(needs: Sequence[str], text: str, flags: int | re.RegexFlag = 0) -> r
     return cast("re.Pattern[str]", _Needing(text, flags, needs))
 
 
+@lru_cache(maxsize=4096)
+def found_in(text: str, pattern: re.Pattern[str]) -> bool:
+    """Whether a pattern is found in a text that many ask about: the programs of a repository import the same modules."""
+    return pattern.search(text) is not None
+
+
 def globs(name: str, pattern: str) -> bool:
     """As `fnmatch.fnmatchcase`, without a regular expression where the pattern has no wildcard but `*`."""
     parts = _parts(pattern)

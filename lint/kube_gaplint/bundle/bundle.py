@@ -95,6 +95,9 @@ class Bundle(Struct, eq=False, dict=True):
     _files_searched: int = 0
     _missed: set[tuple[str, int, str, int]] = field(default_factory=set)
     _open_builds: dict[str, str] = field(default_factory=dict)
+    _near: dict[tuple[str, str, str], Source | None] = field(default_factory=dict)
+    """By the top folder, the folder that one looks from and the path: the programs of a repository import the same
+    modules, and most of these are packages that lie in none of its folders."""
     _lists: dict[str, tuple[list[str], list[str]]] = field(default_factory=dict)
     """By folder, its lists of packages: many jobs lie in few folders."""
     _guides: dict[str, list[str]] = field(default_factory=dict)
@@ -243,28 +246,41 @@ class Bundle(Struct, eq=False, dict=True):
         """
         if not file.path or not path or path.startswith(("/", "~")):
             return None
+        key = (file.root, file.folder, path)
+        if key not in self._near:
+            self._near[key] = self._nearest_source(path, file)
+        source = self._near[key]
+        return None if source is None else WholeText(source)
+
+    def _nearest_source(self, path: str, file: FileId) -> Source | None:
         for level, _ in enumerate(file.folders()):
             found = file.beside("../" * level + path)
             source = None if found is None else self._source(found)
             if source is not None:
-                return WholeText(source)
+                return source
         return None
 
     def text_at_top(self, path: str, file: FileId) -> PlacedText | None:
         """The text of a file by its path from the top folder of the repository that `file` lies in."""
         if not file.root or not path or path.startswith("/"):
             return None
-        found = file.beside(os.path.join(os.path.relpath(file.root, file.folder), path))
-        source = None if found is None else self._source(found)
+        key = (file.root, file.root, path)
+        if key not in self._near:
+            found = file.beside(os.path.join(os.path.relpath(file.root, file.folder), path))
+            self._near[key] = None if found is None else self._source(found)
+        source = self._near[key]
         return None if source is None else WholeText(source)
 
     def text_in_checkout(self, path: str, file: FileId) -> PlacedText | None:
         """The text of a file by its path on a machine that holds a checkout of the repository in which `file` lies:
         what follows the repository's name (`/scratch/me/name/env.sh`, `name/env.sh` in the folder around it) is the
         path from its top folder."""
+        name = file.repository
+        if not name or name not in path:
+            return None
         parts = path.split("/")
         for at, part in enumerate(parts[:-1]):
-            if part == file.repository:
+            if part == name:
                 found = self.text_at_top("/".join(parts[at + 1 :]), file)
                 if found is not None:
                     return found

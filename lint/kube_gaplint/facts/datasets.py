@@ -12,6 +12,7 @@ makes have up to 20,640 rows (its user guide, "Toy datasets" and California hous
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
 
 from kube_gaplint import lazy_re
 
@@ -67,25 +68,34 @@ def toy(name: str) -> str:
     return next((part for part in TOYS if part in lowered), "")
 
 
+_FOLDER = "a folder"
+
+
+@lru_cache(maxsize=1024)  # the programs of a repository import the same modules
+def _sources(text: str) -> frozenset[str]:
+    """What a text takes data from: names of small sets, empty for any other set, `_FOLDER`."""
+    found = set[str]()
+    for match in _SOURCE.finditer(text):
+        if match["folder"]:
+            found.add(_FOLDER)
+        elif f"def {match[0].partition('(')[0]}(" not in text:  # else a function of its own
+            words = (
+                match["name"] and f"{match['name']}/{match['part'] or ''}",
+                match["class"],
+                match["keras"],
+                match["tables"],
+                match["archive"],
+                match["own"],
+            )
+            found.add(toy(next((word for word in words if word), "")))
+    return frozenset(found)
+
+
 def toy_in(texts: Iterable[str]) -> str:
     """The small data set that a program's text trains on; empty where it names none, or may take other data as well."""
-    found, folders = set[str](), False
-    for text in texts:
-        for match in _SOURCE.finditer(text):
-            if match["folder"]:
-                folders = True
-            elif f"def {match[0].partition('(')[0]}(" in text:
-                continue  # a function of its own
-            else:
-                words = (
-                    match["name"] and f"{match['name']}/{match['part'] or ''}",
-                    match["class"],
-                    match["keras"],
-                    match["tables"],
-                    match["archive"],
-                    match["own"],
-                )
-                found.add(toy(next((word for word in words if word), "")))
+    found = {name for text in texts for name in _sources(text)}
+    folders = _FOLDER in found
+    found.discard(_FOLDER)
     if "sklearn" in found:
         found.discard("")  # a class of its own takes its tables from there
     only = found.pop() if len(found) == 1 else ""

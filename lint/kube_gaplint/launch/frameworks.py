@@ -1357,7 +1357,7 @@ class _Reader:
 
     def _may_stand_in_a_file(self, name: str) -> bool:
         """Whether the program takes an option of this name from settings that it may have read from a file itself."""
-        if not any(map(_READS_SETTINGS.search, self.text.texts)):
+        if not any(lazy_re.found_in(text, _READS_SETTINGS) for text in self.text.texts):
             return False
         taken = re.compile(
             rf"(?i)\b(?:config|cfg|conf|settings?|params|hparams|hp)\w*(?:\.|\[[\"']){re.escape(name)}\b"

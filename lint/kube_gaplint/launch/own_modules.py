@@ -79,9 +79,9 @@ class OwnModules:
             size += len(content)
             if count == MOST_MODULES or size > MOST_TEXT:
                 break
-            if not self.open_because and _DYNAMIC.search(content):
+            if not self.open_because and lazy_re.found_in(content, _DYNAMIC):
                 self.open_because = f"{here or 'it'} loads modules by name or starts other programs"
-            if self._objects is None and _MADE.search(content):
+            if self._objects is None and lazy_re.found_in(content, _MADE):
                 makes = makes or here or "it"
             yield content
             for module, names in _imports(content):
@@ -156,7 +156,7 @@ def _script(peeled: Peeled, files: Files) -> tuple[str, PlacedText | None]:
     return "", None
 
 
-@lru_cache(maxsize=512)  # the programs of a repository import the same modules
+@lru_cache(maxsize=2048)  # the programs of a repository import the same modules
 def _imports(text: str) -> tuple[tuple[str, tuple[str, ...]], ...]:
     """Each imported module with the names that are taken from it."""
     return tuple(_imported(text))

@@ -119,8 +119,8 @@ class Way(Struct, frozen=True):
 def restoring_ways(texts: tuple[str, ...], *, by_trainer: bool = False) -> tuple[Way, ...] | None:
     """The ways on which a program reads a checkpoint back before it trains; None where they are not known. `texts`
     begin with the script; `by_trainer`: what trains is a library's trainer that goes on only from what it is told."""
-    by_hand = by_trainer or any(map(_BY_HAND.search, texts))
-    if len(texts) > 200 or not by_hand or any(map(_OTHER_WAYS.search, texts)):
+    by_hand = by_trainer or any(lazy_re.found_in(text, _BY_HAND) for text in texts)
+    if len(texts) > 200 or not by_hand or any(lazy_re.found_in(text, _OTHER_WAYS) for text in texts):
         return None
     return _paths(texts)
 

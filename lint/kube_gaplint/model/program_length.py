@@ -71,12 +71,18 @@ _SET_AGAIN = lazy_re.needing(
 over, `self.max_steps = args.max_steps`."""
 
 
+@lru_cache(maxsize=1024)  # the programs of a repository import the same modules
+def _counted_to(text: str) -> frozenset[str]:
+    """The settings up to which loops and trainers in a text count steps."""
+    return frozenset(found["name"] for head in (_LOOP, _HANDED_OVER) for found in head.finditer(text))
+
+
 def default_steps(texts: Iterable[str]) -> tuple[str, int] | None:
     """The setting up to which the program's own loop or its trainer counts the steps, and the one default that its
     texts give it; None where there is no such loop or trainer, where the texts do not agree, or where they set it
     again."""
     seen = list(texts)
-    names = {found["name"] for text in seen for head in (_LOOP, _HANDED_OVER) for found in head.finditer(text)}
+    names = {name for text in seen for name in _counted_to(text)}
     if len(names) != 1:
         return None
     name = names.pop()
