@@ -73,7 +73,7 @@ def needing(needs: Sequence[str], text: str, flags: int | re.RegexFlag = 0) -> r
 
 @lru_cache(maxsize=4096)
 def found_in(text: str, pattern: re.Pattern[str]) -> bool:
-    """Whether a pattern is found in a text that many ask about: the programs of a repository import the same modules."""
+    """Whether a pattern is found in a text that many ask about: programs of a repository import the same modules."""
     return pattern.search(text) is not None
 
 
