@@ -246,19 +246,20 @@ class Bundle(Struct, eq=False, dict=True):
         """
         if not file.path or not path or path.startswith(("/", "~")):
             return None
-        key = (file.root, file.folder, path)
-        if key not in self._near:
-            self._near[key] = self._nearest_source(path, file)
-        source = self._near[key]
-        return None if source is None else WholeText(source)
-
-    def _nearest_source(self, path: str, file: FileId) -> Source | None:
-        for level, _ in enumerate(file.folders()):
+        source = None
+        passed = []
+        for level, folder in enumerate(file.folders()):
+            key = (file.root, folder, path)
+            if key in self._near:  # which knows of the folders around it, too
+                source = self._near[key]
+                break
+            passed.append(key)
             found = file.beside("../" * level + path)
             source = None if found is None else self._source(found)
             if source is not None:
-                return source
-        return None
+                break
+        self._near.update(dict.fromkeys(passed, source))
+        return None if source is None else WholeText(source)
 
     def text_at_top(self, path: str, file: FileId) -> PlacedText | None:
         """The text of a file by its path from the top folder of the repository that `file` lies in."""
