@@ -133,6 +133,24 @@ def generates_samples(process: TrainingProcess) -> bool:
     return any(_GENERATES.search(name.lower()) for name in (process.program, *process.options.names))
 
 
+_SIMULATES = lazy_re.compile(
+    r"(?:\A|[^a-z])(?:dagger|(?:num|n)[-_]envs?|num[-_]actors|env[-_]steps|steps[-_]per[-_]env|isaac\w*|mujoco|mjx"
+    r"|gym|gymnasium|rsl[-_]rl|rl[-_]games|skrl|sb3)(?:\Z|[^a-z])"
+)
+"""Words of learning in simulated environments in the names of programs and options (`train.dagger`, `num_envs=64`)."""
+_ENVIRONMENT = ("env.reset(", "envs.reset(", "gym.make(", "gymnasium.make(", "gym.vector.", "VecEnv(")
+"""What stands in a script that steps through such environments itself."""
+
+
+def simulates(process: TrainingProcess) -> bool:
+    """Each of what it counts is a round of its own: the policy first plays in simulated environments, and then learns
+    from that for many steps of its optimiser."""
+    if any(_SIMULATES.search(name.lower()) for name in (process.program, *process.options.names)):
+        return True
+    script = next(process.text.texts, "")
+    return any(part in script for part in _ENVIRONMENT)
+
+
 def trains_on_a_toy(process: TrainingProcess) -> bool:
     """It trains for minutes, over a data set as small as MNIST: by the name of its program, by the data set that it is
     told, or by the only one that its visible text takes."""

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from kube_gaplint.facts.reliability import FLAT_FACTOR
 from kube_gaplint.findings import Change, Fix, Gap, Severity, longer_or_shorter
 from kube_gaplint.model.optimum import optimum, seconds_of_run
-from kube_gaplint.model.pace import Pace, generates_samples
+from kube_gaplint.model.pace import Pace, generates_samples, simulates
 from kube_gaplint.model.remarks import stands_for_now
 from kube_gaplint.model.scale import duration
 from kube_gaplint.model.setting import Set, Setting
@@ -15,6 +15,8 @@ from kube_gaplint.rule import Context, rule
 FEWEST_STEPS = 10
 FEWEST_GENERATED = 1
 """Steps of reinforcement learning: the model first writes the samples of each, which takes up to minutes."""
+FEWEST_SIMULATED = 0
+"""Rounds of learning in simulated environments: each holds a rollout and many steps of the optimiser."""
 
 
 @rule(
@@ -32,9 +34,10 @@ def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
     ## What it flags
     Where the times of a step and of a save are known or declared: an interval below a quarter of the Young/Daly
     optimum (which is never taken for more than a tenth of the run or of its time limit), or shorter than the save
-    itself. Otherwise a save every 10 steps or fewer, in reinforcement learning, whose steps first generate their
-    samples, after every step. Runs of up to 200 steps, asynchronous or in-memory saving and saving only the best model
-    are left alone.
+    itself. Otherwise a save every 10 steps or fewer; where a language model first generates the samples of each step
+    (PPO, GRPO), a save after every step. Learning in simulated environments (DAgger, PPO of robots), which counts rounds
+    of a rollout and many steps of the optimiser, runs of up to 200 steps, asynchronous or in-memory saving and saving
+    only the best model are left alone.
 
     ## Why it hurts
     A save stops all GPUs. BLOOM's 2.3 TB took 40 seconds; every 100 iterations of 105 seconds that is 0.4 % of the
@@ -117,6 +120,8 @@ def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
 
 def _fewest(process: TrainingProcess) -> int:
     """Steps between saves up to which nobody needs to know how long they take."""
+    if simulates(process):
+        return FEWEST_SIMULATED
     return FEWEST_GENERATED if generates_samples(process) else FEWEST_STEPS
 
 
