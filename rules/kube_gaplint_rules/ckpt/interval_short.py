@@ -35,9 +35,9 @@ def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
     Where the times of a step and of a save are known or declared: an interval below a quarter of the Young/Daly
     optimum (which is never taken for more than a tenth of the run or of its time limit), or shorter than the save
     itself. Otherwise a save every 10 steps or fewer; where a language model first generates the samples of each step
-    (PPO, GRPO), a save after every step. Learning in simulated environments (DAgger, PPO of robots), which counts rounds
-    of a rollout and many steps of the optimiser, runs of up to 200 steps, asynchronous or in-memory saving and saving
-    only the best model are left alone.
+    (PPO, GRPO), a save after every step. Learning in simulated environments (DAgger, PPO of robots), which counts
+    rounds of a rollout and many steps of the optimiser, runs of up to 200 steps, asynchronous or in-memory saving and
+    saving only the best model are left alone.
 
     ## Why it hurts
     A save stops all GPUs. BLOOM's 2.3 TB took 40 seconds; every 100 iterations of 105 seconds that is 0.4 % of the
