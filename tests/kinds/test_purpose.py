@@ -144,6 +144,17 @@ def test_what_lies_among_the_tests_of_the_software_is_one() -> None:
         ("[python, -m, torch.distributed.launch, preprocess.py]", "processing"),
         ("[python, tools/process_data_v2.py, --part, train]", "processing"),
         ("[python, data-processing.py]", "processing"),
+        ("[python, precompute_train_class.py]", "processing"),
+        ("[python, make_training_set.py]", "processing"),
+        ("[python, 01_tokenize_train.py, --lr, '1']", "processing"),
+        ("[python, -m, sft.compile_sft_corpus]", "processing"),
+        ("[python, analyze_training_results.py]", "processing"),
+        ("[python, train_bpe_model.py]", "processing"),
+        ("[python, prepare_and_train.py]", "unknown"),
+        ("[python, extract_then_finetune.py]", "training"),
+        ("[python, train_extractor.py]", "training"),
+        ("[python, train_tokenizer.py]", "training"),
+        ("[bash, -c, 'python make_train_set.py && python train.py']", "training"),
         ("[bash, -c, 'python process_data.py && python train.py']", "training"),
         ("[parallel, -j, '4', --joblog, log, --resume, app, '{}', ':::', '1', '2']", "unknown"),
         ("[parallel, -j, '4', --joblog, log, --resume, app, --lr, '{}', ':::', '1', '2']", "training"),
@@ -290,6 +301,10 @@ def test_words_of_script_names(name: str, expected: str | None) -> None:
         ("--gres=gpu:0", "cpu"),
         ("--gpus=0", "cpu"),
         ("--partition=cpuonly", "cpu"),
+        ("--partition=cpu2021", "cpu"),
+        ("--constraint=cpu", "cpu"),
+        ("--qos=cpu", "cpu"),
+        ("--partition=cpu_gpu", "training"),
         ("--account=six@v100", "training"),
         ("--account=six@cpu --gpus=8", "training"),
     ],
@@ -297,6 +312,16 @@ def test_words_of_script_names(name: str, expected: str | None) -> None:
 def test_jobs_on_processors(options: str, purpose: str) -> None:
     found = workload(job_sbatch=f"#!/bin/bash\n#SBATCH {options}\nsrun python train.py\n")
     assert found.classified.purpose == purpose
+
+
+@pytest.mark.parametrize(
+    ("options", "purpose"),
+    [("--device cpu", "cpu"), ("--no-cuda", "cpu"), ("--device cuda", "training"), ("--no-cuda=$X", "training")],
+)
+def test_programs_that_are_told_to_run_on_processors(options: str, purpose: str) -> None:
+    for ask, expected in (("--partition=normal", purpose), ("--gpus=8", "training")):
+        found = workload(job_sbatch=f"#!/bin/bash\n#SBATCH {ask}\nsrun python train.py {options}\n")
+        assert found.classified.purpose == expected
 
 
 @pytest.mark.parametrize(

@@ -342,6 +342,19 @@ PROCESS_OF_DATA = frozenset(
 # Words by which a pool says that its nodes serve models.
 SERVING_WORDS = frozenset({"inference", "inferencing", "infer", "serving", "serve", "vllm", "sglang", "kserve"})
 
+# Verbs that, as the first word of a program's name, say that the rest is what it makes: `precompute_train_class.py`,
+# `make_training_set.py`.
+ACTS = PROCESSING | frozenset({
+    "precompute", "prep", "pretokenize", "encode", "make", "create", "gen", "generate", "extract", "collect", "count",
+    "filter", "clean", "crawl", "scrape", "fetch", "format", "parse", "sample", "subsample", "shuffle", "cache",
+    "chunk", "combine", "concat", "aggregate", "resample", "resize", "rename", "pickle", "serialize", "augment",
+    "index", "split", "shard", "compile", "compute", "summarize", "inspect", "postprocess",
+})  # fmt: skip
+# Words by which such a name goes on to a second act, or says who starts it.
+SECOND_ACTS = frozenset({"and", "then", "run", "launch", "start", "loop"})
+# Words of what is trained on CPUs from counts of words and pieces of them.
+COUNTED_MODELS = frozenset({"bpe", "spm", "sentencepiece", "wordpiece", "vocab", "vocabulary"})
+
 # Calls that move data between ranks: a program that makes them and no other shows what it is for. One that wraps a
 # model in DDP and does nothing with it is an excerpt, of which the rest trains.
 COLLECTIVES = ("all_reduce(", "all_gather", "broadcast", "barrier(", "reduce_scatter", "all_to_all")
@@ -364,6 +377,9 @@ USES_A_MODEL = TRAINS_NOTHING | {
 
 # Calls in a visible program that train: gradients, optimiser steps, a trainer's fit.
 TRAINING_CALLS = (".backward(", "optimizer.step(", ".fit(", ".train(", "value_and_grad", "Trainer(", "train_step(")
+
+# What stands in the text of a program that takes gradients by itself or by a trainer of networks.
+SIGNS_OF_GRADIENTS = ("backward(", "optim", "Optim", "loss", "value_and_grad", "lightning", "TrainingArguments")
 
 # What stands in the text of nearly every program that trains, and in no text of one that only applies a model. Packages
 # that train by one call of their own are named too.
@@ -528,9 +544,28 @@ def program(name: str, following: str = "") -> tuple[Meaning, bool] | None:
 _PLAIN_MODULES = frozenset({"main", "__main__", "cli", "run", "app", "launch", "start", "entry", "entrypoint", "core"})
 
 
+def _plain(name: str) -> str:
+    """A script's name, or the part of a module's that says what it does."""
+    if name.endswith((".py", ".sh")):
+        return name
+    module = name.rpartition(".")[2]
+    return name if module in _PLAIN_MODULES else module
+
+
+def _makes_what_follows(name: str) -> bool:
+    """Whether a Python program's name begins with what it does to the rest: `precompute_train_class.py`; or says that
+    it counts words: `train_bpe.py`."""
+    words = [word for word in words_of(_plain(name)) if not word.isdigit()]
+    if name.endswith(".sh") or not words or not SECOND_ACTS.isdisjoint(words):
+        return False
+    return words[0] in ACTS or (not TRAINING_WORDS.isdisjoint(words) and not COUNTED_MODELS.isdisjoint(words))
+
+
 @lru_cache(maxsize=4096)
 def processes_data(name: str) -> bool:
     """Whether a script's name says that it prepares, converts or looks at something, and nothing of training."""
+    if _makes_what_follows(name):
+        return True
     words = words_of(name)
     chore = bool(PROCESSING.intersection(words)) or PROCESS_OF_DATA.intersection(pairwise(words))
     return bool(chore) and not TRAINING_WORDS.intersection(words)
@@ -539,13 +574,11 @@ def processes_data(name: str) -> bool:
 @lru_cache(maxsize=4096)
 def script(name: str) -> Meaning | None:
     """What the words in a script's or module's name show: `pretrain_gpt.py`, `pkg.train`, `run-eval.sh`."""
-    if not name.endswith((".py", ".sh")):
-        module = name.rpartition(".")[2]
-        name = name if module in _PLAIN_MODULES else module
-    words = words_of(name)
+    words = words_of(_plain(name))
     if CHORES.intersection(words):
         return None
-    return next((meaning for meaning, marks in WORDS if marks.intersection(words)), None)
+    meaning = next((meaning for meaning, marks in WORDS if marks.intersection(words)), None)
+    return None if meaning == "training" and _makes_what_follows(name) else meaning
 
 
 ON_PURPOSE = frozenset(

@@ -34,7 +34,7 @@ from kube_gaplint.model.command import Command, Heredoc, Script
 from kube_gaplint.model.environment import Environment
 from kube_gaplint.model.profile import Profile
 from kube_gaplint.model.setting import Absent, Link, Origin, Set, Setting, Unknown, mapped
-from kube_gaplint.model.slurm import Batch, Directive, SlurmConf, Step, is_of_processors
+from kube_gaplint.model.slurm import OF_PROCESSORS, Batch, Directive, SlurmConf, Step, is_of_processors
 from kube_gaplint.model.subject import Subject
 from kube_gaplint.model.workload import (
     UNBOUNDED,
@@ -422,7 +422,7 @@ class _Reading:
     def _may_bring_gpus(self) -> bool:
         """Whole nodes, partitions and constraints bring GPUs that no option names. A script without a directive in
         force gets all that it has from sbatch's command line."""
-        if is_of_processors(self.get("partition")) or is_of_processors(self.get("account")):
+        if any(is_of_processors(self.get(name)) for name in OF_PROCESSORS):
             return False
         return (
             not self.options

@@ -20,7 +20,7 @@ from kube_gaplint.launch.launchers.base import matches
 from kube_gaplint.launch.processes import DISTRIBUTED
 from kube_gaplint.lazy_re import globs
 from kube_gaplint.model.command import Command
-from kube_gaplint.model.gpu_use import hides_all
+from kube_gaplint.model.gpu_use import hides_all, told_cpu
 from kube_gaplint.model.setting import Set, Unknown
 from kube_gaplint.model.training import OptionValue, TrainingProcess
 from kube_gaplint.model.units import slept_seconds
@@ -69,6 +69,9 @@ def classify(workload: Workload) -> Classified:
     hidden = [hides_all(process.environment) for process in workload.processes]
     if accelerated is not True and hidden and all(hidden):
         return Classified("cpu", f"{hidden[0]} hides all accelerators")
+    told = [told_cpu(process) for process in workload.processes]
+    if accelerated is not True and told and all(told):
+        return Classified("cpu", told[0])
     if best is not None and best.meaning != "training":
         return Classified(best.meaning, best.reason)
     *folders, file = workload.origin.place.source.path.replace("\\", "/").split("/")
@@ -267,9 +270,20 @@ def _trial(process: TrainingProcess) -> _Hint | None:
     seen = _visibly_no_training(process, name)
     if seen is None and _only_applies(process):
         return _Hint("inference", f"the text of {name} uses a model and trains nothing", 4)
+    if seen is None and _makes_a_tokenizer(process, name):
+        return _Hint("processing", f"{name} makes a tokenizer", 4)
     if seen is None and process.framework is None and _takes_nothing_that_trains(process):
         return _Hint("processing", f"the text of {name} takes no library that trains", 4)
     return seen
+
+
+def _makes_a_tokenizer(process: TrainingProcess, name: str) -> bool:
+    """Whether a program by its name trains a tokenizer and its text takes no gradient: it counts pieces of words on
+    CPUs. One of images is a network."""
+    if "tokenizer" not in purposes.words_of(name):
+        return False
+    text = _own_text(process)
+    return text is not None and not any(sign in text for sign in purposes.SIGNS_OF_GRADIENTS)
 
 
 def _only_applies(process: TrainingProcess) -> bool:

@@ -77,6 +77,16 @@ def _on_cpu(process: TrainingProcess) -> bool:
     return any(launcher.options.find("cpu", "use-cpu") is not None for launcher in process.launchers)
 
 
+def told_cpu(process: TrainingProcess) -> str:
+    """The option by which a program is told to run on CPUs; empty where none tells it so."""
+    for name in ("device", "accelerator", "device-type", "backend", "trainer.accelerator", "trainer.device"):
+        value = process.options.get(name)
+        if isinstance(value, Set) and value.value.strip("\"' ").lower() == "cpu":
+            return f"its option {name}={value.value.strip()}"
+    given = next((name for name in CPU_OPTIONS if (one := process.options.find(name)) is not None and one.bare), "")
+    return f"its option {given}" if given else ""
+
+
 def _by_variable(process: TrainingProcess) -> tuple[str, Origin] | None:
     for name, value in process.environment.set_items():
         if name.startswith("NCCL_") and value.origin.written:

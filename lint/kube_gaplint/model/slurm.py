@@ -37,13 +37,16 @@ _DEVICES = ("gres", "gpus", "gpus-per-node", "gpus-per-task")
 _TYPE = lazy_re.compile(r"(?:(?:gres[/:])?gpu:)?([A-Za-z][\w.-]*)[:=]\d+(?:\([^)]*\))?")
 """`gpu:a100:8`, `a100:8`"""
 _NONE = lazy_re.compile(r"(?:(?:gpu:)?0|none|NONE)")
-_PROCESSORS = frozenset({"cpu", "cpus", "cpuonly", "cpunode", "cpunodes"})
+_PROCESSORS = lazy_re.compile(r"cpus?(?:only|nodes?|\d+)?|(?:amd|intel)cpu")
+OF_PROCESSORS = ("partition", "account", "constraint", "qos")
+"""Options of a job whose values may say that its nodes have no accelerators."""
 
 
 def is_of_processors(partition: Setting[str]) -> bool:
-    """Whether a partition says by its name that its nodes have no accelerators."""
+    """Whether a partition, an account, a feature of nodes or a quality of service says by its name that the nodes have
+    no accelerators."""
     words = set(words_of(partition.value)) if isinstance(partition, Set) else set()
-    return bool(words & _PROCESSORS) and not words & {"gpu", "gpus"}
+    return any(_PROCESSORS.fullmatch(word) for word in words) and not any("gpu" in word for word in words)
 
 
 class Directive(Struct, frozen=True):
@@ -220,7 +223,7 @@ class Batch(Struct, eq=False):
             return True
         if not isinstance(count, Absent):
             return False
-        return is_of_processors(self.get("partition")) or is_of_processors(self.get("account"))
+        return any(is_of_processors(self.get(name)) for name in OF_PROCESSORS)
 
     @property
     def leaves_its_size_open(self) -> bool:
