@@ -49,6 +49,13 @@ PROGRAMS: tuple[Program, ...] = (
     Program("dcgmproftester*", "benchmark"),
     Program("gpu_burn", "benchmark"),
     Program("gpu-burn", "benchmark"),
+    Program("gpu-fryer", "benchmark"),
+    Program("cuda_memtest*", "benchmark"),
+    Program("ucx_perftest*", "benchmark"),
+    Program("rocm*bandwidth*test", "benchmark"),
+    Program("transferbench", "benchmark"),
+    Program("nixlbench", "benchmark"),
+    Program("nvvs", "benchmark"),
     Program("nvbandwidth", "benchmark"),
     Program("bandwidthtest", "benchmark"),
     Program("p2pbandwidthlatencytest", "benchmark"),
@@ -306,8 +313,25 @@ FAULT_INJECTION = ("fault-inject", "inject-fault", "enable-fault", "chaos")
 
 # Words of a workload's name that make it a measurement, whatever program it runs.
 BENCHMARK_NAMES = frozenset({
-    "bench", "benchmark", "benchmarks", "benchmarking", "ubench", "nsight", "nsys", "burn", "burnin",
+    "bench", "benchmark", "benchmarks", "benchmarking", "ubench", "nsight", "nsys", "burn", "burnin", "preflight",
+    "healthcheck", "healthchecks", "stresstest", "gpuburn", "nccltest", "nccltests",
 })  # fmt: skip
+
+# Words that make it one only where they stand side by side: what is tried out, and the trial.
+_TRIED_OUT = (
+    "gpu", "gpus", "node", "nodes", "cluster", "nccl", "rccl", "network", "fabric", "rdma", "roce", "efa", "ib",
+    "infiniband", "interconnect", "allreduce", "bandwidth", "hardware", "cuda", "rocm", "dcgm",
+)  # fmt: skip
+_TRIALS = (
+    "test", "tests", "check", "checks", "validation", "validate", "validator", "verify", "verification", "diag",
+    "diagnose", "diagnostic", "diagnostics", "stress", "sanity", "qualification", "acceptance", "probe",
+)  # fmt: skip
+_SHAPES = frozenset({"multi", "single", "two", "dual", "many"})
+BENCHMARK_PAIRS = frozenset(
+    {(what, trial) for what in _TRIED_OUT for trial in _TRIALS}
+    | {(trial, what) for what in _TRIED_OUT for trial in _TRIALS}
+    | {("pre", "flight"), ("health", "check"), ("health", "checks"), ("stress", "test"), ("burn", "in")}
+)
 
 # Folders whose programs evaluate, unless their own names say something else.
 EVALUATION_FOLDERS = frozenset({"evaluation", "evaluations", "eval", "evals"})
@@ -459,6 +483,9 @@ IMAGES: tuple[Image, ...] = (
     Image("*nccl-plugin*-test*", "benchmark"),
     Image("*gpu-burn*", "benchmark"),
     Image("*gpu_burn*", "benchmark"),
+    Image("*superbench*", "benchmark"),
+    Image("*gpu-fryer*", "benchmark"),
+    Image("*gpu-health*", "benchmark"),
     Image("*hpc-benchmarks*", "benchmark"),
     Image("*osu-benchmark*", "benchmark"),
     Image("*osu-micro-benchmark*", "benchmark"),
@@ -598,6 +625,16 @@ def words_of(name: str) -> tuple[str, ...]:
     plain = "".join(character if character.isalnum() else " " for character in name.lower()).split()
     pairs = [_PAIRS[pair] for pair in pairwise(plain) if pair in _PAIRS]
     return (*plain, *pairs)
+
+
+def tries_machines(name: str) -> bool:
+    """Whether a workload by its name tries out machines, and speaks of no training: `node-health-check`. Behind
+    `multi` or `single` stands only on how much something runs: `multi-gpu-test`."""
+    words = words_of(name)
+    shapes = {
+        (what, trial) for before, what, trial in zip(words, words[1:], words[2:], strict=False) if before in _SHAPES
+    }
+    return not TRAINING_WORDS.intersection(words) and bool(BENCHMARK_PAIRS.intersection(pairwise(words)) - shapes)
 
 
 def only_checks(name: str) -> bool:

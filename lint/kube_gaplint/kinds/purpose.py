@@ -80,8 +80,9 @@ def classify(workload: Workload) -> Classified:
     tests = next((folder for folder in folders if folder.lower() in purposes.TEST_FOLDERS), "")
     if tests:
         return Classified("smoke", f"it lies in {tests}")
-    if purposes.BENCHMARK_NAMES.intersection(purposes.words_of(workload.subject.name)):
-        return Classified("benchmark", f"its name {workload.subject.name}")
+    name, shown = workload.subject.name, best is not None and best.strength >= 3
+    if purposes.BENCHMARK_NAMES.intersection(purposes.words_of(name)) or (not shown and purposes.tries_machines(name)):
+        return Classified("benchmark", f"its name {name}")
     kept = _sleeps_first(workload)
     if kept is not None:
         return kept

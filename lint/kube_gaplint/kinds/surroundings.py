@@ -55,8 +55,8 @@ _CONTROLLER_LABELS: dict[str, tuple[tuple[str, str], ...]] = {
         ("training.kubeflow.org/job-name", "{name}"), ("training.kubeflow.org/job-role", "{role_lower}"),
         ("training.kubeflow.org/replica-type", "{role_lower}"),
     ),
-    "RayJob": (("ray.io/group", "{role}"),),
-    "RayCluster": (("ray.io/cluster", "{name}"), ("ray.io/group", "{role}")),
+    "RayJob": (("ray.io/group", "{role}"), ("ray.io/node-type", "{ray_type}")),
+    "RayCluster": (("ray.io/cluster", "{name}"), ("ray.io/group", "{role}"), ("ray.io/node-type", "{ray_type}")),
     "LeaderWorkerSet": (("leaderworkerset.sigs.k8s.io/name", "{name}"),),
 }  # fmt: skip
 
@@ -206,6 +206,7 @@ class Around(Struct, dict=True):
     def _pod_labels(self, workload: Workload, role: Role, near: KubeObject) -> dict[str, Setting[str]]:
         labels = dict(role.pod.labels)
         names = {"name": near.name, "role": role.name, "role_lower": role.name.lower()}
+        names["ray_type"] = "head" if role.name == "head" else "worker"
         for key, pattern in _CONTROLLER_LABELS.get(workload.subject.kind, ()):
             labels.setdefault(key, Set(pattern.format_map(names), role.pod.origin))
         return labels

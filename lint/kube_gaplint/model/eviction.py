@@ -118,7 +118,9 @@ def forbids_evictions(budget: DisruptionBudget, workload: Workload) -> bool:
         return most.value.strip() in ("0", "0%")
     if not isinstance(least, Set):
         return False
-    counts = [role.replicas for role in workload.roles if role.name in budget.roles]
+    # A driver that is started in another role's pod (a RayJob's entrypoint) is no pod of its own.
+    selected = {id(role.pod.origin): role for role in reversed(workload.roles) if role.name in budget.roles}
+    counts = [role.replicas for role in selected.values()]
     total = sum(count.value for count in counts if isinstance(count, Set)) if counts else None
     known = all(isinstance(count, Set) for count in counts)
     return (share(least.value, total if known else None) or 0.0) >= 1.0

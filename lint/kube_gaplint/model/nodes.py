@@ -125,6 +125,11 @@ class NodePool(Struct, eq=False):
         return self.origin
 
     @property
+    def path(self) -> str:
+        """The file in which it stands."""
+        return self.origin.place.source.path
+
+    @property
     def name(self) -> str:
         """The pool's own name: that of a node group within its cluster object, else the object's."""
         return self.subject.container or self.subject.name

@@ -109,6 +109,12 @@ class Pools(Struct, dict=True, eq=False):
         """There are some that may have GPUs, and from none of those Karpenter takes running pods by its own choice."""
         return bool(self.with_gpus) and all(pool.leaves_running_pods for pool in self.with_gpus)
 
+    def likeliest(self, path: str, wants: Mapping[str, str]) -> NodePool | None:
+        """The one of them that a workload most likely runs on, of those that Karpenter takes running pods from: it has
+        the node labels that the pods want, and lies nearest to the workload's file. None where there is none."""
+        may = [pool for pool in self.with_gpus if not pool.leaves_running_pods]
+        return min(may, key=lambda pool: (_misfit(pool.labels, wants), _apart(path, pool.path)), default=None)
+
     @cached_property
     def are_for_serving(self) -> bool:
         """There are some that may have GPUs, and all of those say by their names, labels or taints that they serve."""
@@ -118,6 +124,21 @@ class Pools(Struct, dict=True, eq=False):
     def labels(self) -> frozenset[tuple[str, str]]:
         """The labels that they give their nodes, as far as they are known."""
         return frozenset(pair for pool in self.members for pair in pool.labels.items())
+
+
+def _misfit(labels: Mapping[str, str], wants: Mapping[str, str]) -> tuple[int, int]:
+    """How badly labels of nodes fit those that pods want, to compare: other values first, then fewer of the same."""
+    others = sum(labels.get(key, value) != value for key, value in wants.items())
+    return others, -sum(labels.get(key) == value for key, value in wants.items())
+
+
+def _apart(one: str, other: str) -> int:
+    """How many folders lie between two files."""
+    here, there = one.replace("\\", "/").split("/")[:-1], other.replace("\\", "/").split("/")[:-1]
+    common = next(
+        (at for at, (a, b) in enumerate(zip(here, there, strict=False)) if a != b), min(len(here), len(there))
+    )
+    return len(here) + len(there) - 2 * common
 
 
 class Surroundings(Struct, frozen=True):

@@ -3,7 +3,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kube_gaplint.findings import Gap, Related, Severity, annotate
-from kube_gaplint.model.eviction import karpenter_annotation, unspared
+from kube_gaplint.model.eviction import holding_budgets, karpenter_annotation, unspared
 from kube_gaplint.model.needs import meets_karpenter
 from kube_gaplint.model.nodes import NodePool
 from kube_gaplint.model.pod import affinity
@@ -30,11 +30,11 @@ def check(workload: Workload, _context: Context) -> Iterator[Gap]:
     Pods on accelerators without `karpenter.sh/do-not-disrupt: "true"` where Karpenter or EKS Auto Mode is evident: a
     NodePool in the given paths that may carry GPUs, `karpenter.sh/…` among the pods' selectors, tolerations or
     annotations, the settings of eksctl, or the profile. A value that Karpenter does not take for protection (`"false"`)
-    is as good as none; a duration protects. Quiet where every pool leaves running pods alone by its budgets, and where
-    all pools (or the node classes of pools that are not seen) say by their names, labels or taints that they are for
-    serving, and the job chooses none of them, and where the pods tolerate the taints of none (but for taints named
-    after a device, which admission may tolerate for them). Beside pools of karpenter.sh/v1alpha5 the annotation is
-    `karpenter.sh/do-not-evict`.
+    is as good as none; a duration protects. Quiet where every pool leaves running pods alone by its budgets, where a
+    PodDisruptionBudget lets none of the pods go, where all pools (or the node classes of pools that are not seen) say
+    by their names, labels or taints that they are for serving, and the job chooses none of them, and where the pods
+    tolerate the taints of none (but for taints named after a device, which admission may tolerate for them). Beside
+    pools of karpenter.sh/v1alpha5 the annotation is `karpenter.sh/do-not-evict`.
 
     ## Why it hurts
     Karpenter moves pods together when nodes look underused, which they do at the tail of every job. A project counted
@@ -96,24 +96,37 @@ def check(workload: Workload, _context: Context) -> Iterator[Gap]:
         return
     if pools.are_for_serving and not evidence.of_pods and pools.labels.isdisjoint(_wanted_labels(workload)):
         return
-    if around and pools.closed and pools.with_gpus:
-        evidence = _pool(pools.with_gpus[0])
-    key = karpenter_annotation(workload)
+    wants = dict(_wanted_labels(workload))
+    pool = pools.likeliest(workload.origin.place.source.path, wants) if around else None
+    if pool is not None:
+        evidence = Evidence(f"{pool.subject.kind} {pool.name}", pool.origin)
+    key, held = karpenter_annotation(workload), _held(workload)
     for pod in unspared(workload, key):
+        if id(pod.pod) in held:
+            continue
         state = f'{key}: "{pod.value}" protects nothing' if pod.value else f"no {key}"
         yield Gap(
             pod.origin,
             f"{state} on pods that Karpenter may evict ({evidence.what})",
-            f"a consolidation or a drifted image takes a node from under {size(workload)}",
+            f"{_causes(pool)} takes a node from under {size(workload)}",
             detail="karpenter",
             related=() if evidence.origin is None else (Related(evidence.origin, "this shows Karpenter"),),
             fix=annotate(pod, key, "true"),
         )
 
 
-def _pool(pool: NodePool) -> Evidence:
-    """A pool that the pods may land on, where others keep them out."""
-    return Evidence(f"{pool.subject.kind} {pool.name}", pool.origin)
+def _held(workload: Workload) -> set[int]:
+    """By identity, the pods that a PodDisruptionBudget surely keeps where they are: Karpenter waits for it, too."""
+    names = {name for budget in holding_budgets(workload) if budget.sure for name in budget.roles}
+    return {id(role.pod) for role in workload.roles if role.name in names}
+
+
+def _causes(pool: NodePool | None) -> str:
+    """For what Karpenter takes nodes with running pods out of a pool; for anything where no pool is seen."""
+    if pool is not None and pool.consolidates is False:
+        return "a drifted image"
+    drifts = pool is None or (pool.replaces_drifted and pool.forbids("Drifted") is not True)
+    return "a consolidation or a drifted image" if drifts else "a consolidation"
 
 
 def _wanted_labels(workload: Workload) -> Iterator[tuple[str, str]]:

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from kube_gaplint.findings import Fix, Gap, RemoveEntry, Severity
 from kube_gaplint.model.pod import device_claims
+from kube_gaplint.model.resources import takes_whole_node
 from kube_gaplint.model.setting import Set
 from kube_gaplint.model.workload import Workload
 from kube_gaplint.rule import Context, rule
@@ -20,12 +21,14 @@ OFF = frozenset({"none", "void", ""})
     severity=Severity.ERROR,
     evidence=("gpu-visible-all",),
 )
-def check(workload: Workload, _context: Context) -> Iterator[Gap]:
+def check(workload: Workload, context: Context) -> Iterator[Gap]:
     """The container asks the runtime for GPUs past the scheduler, and sees those of other jobs.
 
     ## What it flags
     `NVIDIA_VISIBLE_DEVICES` set to `all` or to indices in a training container. `none` and `void` switch devices off,
-    and exporters that run as a DaemonSet need `all`; both are left alone, and so are pods with device claims.
+    and exporters that run as a DaemonSet need `all`; both are left alone, and so are pods with device claims. Where a
+    container asks for all GPUs of its node (eight, or as many as its machine type is known to have), there are no other
+    jobs on it.
 
     ## Why it hurts
     The device plugin hands GPUs out through this variable. A manifest that sets it wins or loses against the plugin by
@@ -44,9 +47,9 @@ def check(workload: Workload, _context: Context) -> Iterator[Gap]:
           containers:
           - name: trainer
             image: ghcr.io/acme/train:1.4
-            command: [torchrun, --nproc-per-node=8, train.py]
+            command: [torchrun, --nproc-per-node=2, train.py]
             env: [{name: NVIDIA_VISIBLE_DEVICES, value: all}]
-            resources: {limits: {nvidia.com/gpu: 8}}
+            resources: {limits: {nvidia.com/gpu: 2}}
     ```
 
     ## Good
@@ -61,8 +64,8 @@ def check(workload: Workload, _context: Context) -> Iterator[Gap]:
           containers:
           - name: trainer
             image: ghcr.io/acme/train:1.4
-            command: [torchrun, --nproc-per-node=8, train.py]
-            resources: {limits: {nvidia.com/gpu: 8}}
+            command: [torchrun, --nproc-per-node=2, train.py]
+            resources: {limits: {nvidia.com/gpu: 2}}
     ```
 
     ## When to keep it
@@ -82,6 +85,8 @@ def check(workload: Workload, _context: Context) -> Iterator[Gap]:
             continue
         text = value.value.strip()
         if device_claims(role.pod) or not (text == "all" or text.replace(",", "").replace(" ", "").isdecimal()):
+            continue
+        if container.accelerators and takes_whole_node(role.pod, context.profile, workload.surroundings):
             continue
         requested = isinstance(container.accelerator_count, Set)
         yield Gap(
