@@ -30,7 +30,7 @@ _TERRAFORM_FOLDER = lazy_re.compile(r"(?i)(?:.*[-_.])?(?:terraform|tf|infra|infr
 _MARKS = (
     b"sbatch", b"create configmap", b"create cm",
     b"node-pools", b"nodegroup", b"nodepool", b"machine_type", b"instance_type", b"vm_size",
-    b"xlarge", b"gpu-", b"-standard-", b"tandard_N", b"tandard_n", b".GPU",
+    b"xlarge", b"gpu-", b"-standard-", b"tandard_N", b"tandard_n", b".GPU", b" GPUs",
 )  # fmt: skip
 """A text without any of these says nothing that is looked for."""
 

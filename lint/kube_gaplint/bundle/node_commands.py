@@ -1,7 +1,7 @@
 """How many GPUs a node has, by what stands beside a manifest and makes the cluster's node pools: commands (`gcloud
 container node-pools create --accelerator type=nvidia-tesla-t4,count=1`, `eksctl create nodegroup --node-type
 p4d.24xlarge`, `az aks nodepool add --node-vm-size …`) and Terraform (`machine_type = "a2-highgpu-1g"`); else by the
-machines with GPUs that the texts nearest to it speak of (`export INSTANCE_TYPE=ml.g5.8xlarge`).
+machines with GPUs that the texts nearest to it speak of (`export INSTANCE_TYPE=ml.g5.8xlarge`, `nodes with 4 GPUs`).
 """
 
 from __future__ import annotations
@@ -36,6 +36,14 @@ _TERRAFORM = lazy_re.compile(
     re.MULTILINE,
 )
 """A machine type, or a number of accelerators beside one, that is written out."""
+
+
+_IN_WORDS = lazy_re.compile(
+    r"(?i)\b(?:node|machine|server|host)s?[ \t]+(?:each[ \t]+)?(?:with|having|has|have|of|contains?|containing)[ \t]+"
+    r"(?:exactly[ \t]+)?(?P<count>\d{1,2})(?:[ \t]*[x\u00d7])?[ \t]*"
+    r"(?:(?!and\b|v?CPU|core)[a-z][\w/-]*[ \t]+){0,3}GPUs?\b"
+)
+"""How many GPUs nodes have, in prose: `4 nodes with 8 H100 GPUs each`."""
 
 
 class NodeCommandBook(Struct):
@@ -82,6 +90,9 @@ def _named_in(text: PlacedText) -> Set[int] | None:
     for named in islice(NAMED_WITH_GPUS.finditer(text.text), _MOST_COMMANDS):
         each = devices_of(named[0]) or GPUS_OF_A_BOARD
         most = _larger(most, Set(each, Origin(text.place(*named.span()))))
+    for told in islice(_IN_WORDS.finditer(text.text), _MOST_COMMANDS):
+        each = int(told["count"])
+        most = _larger(most, Set(each, Origin(text.place(*told.span())))) if each else most
     return most
 
 

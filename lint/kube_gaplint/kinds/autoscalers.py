@@ -9,7 +9,7 @@ from msgspec import Struct, field
 
 from kube_gaplint.facts import purposes
 from kube_gaplint.facts import surroundings as facts
-from kube_gaplint.facts.instances import INSTANCE_TYPE_KEYS, machine
+from kube_gaplint.facts.instances import INSTANCE_TYPE_KEYS, NONE, devices_of, machine
 from kube_gaplint.kinds.fields import Part
 from kube_gaplint.model.pod import affinity, tolerations
 from kube_gaplint.model.profile import Profile
@@ -229,6 +229,19 @@ def _eksctl_pools(root: Part) -> Iterator[_Pool]:
             allowed = group.at("iam", "withAddonPolicies", "autoScaler")
             fixed = _same(group, "minSize", "maxSize")
             yield _Pool(group.text("name") or "", gpus, allowed if allowed.is_true() else None, fixed)
+
+
+def gpus_of_groups(root: Part) -> Iterator[Set[int] | None]:
+    """The GPUs of a node of each of a cluster's groups that may have some; None where their number is not known."""
+    for key in ("managedNodeGroups", "nodeGroups"):
+        for group in root.at(key).items():
+            one, several = group.string("instanceType"), group.strings("instanceTypes")
+            names = [one.value] if isinstance(one, Set) else [*several.value] if isinstance(several, Set) else [""]
+            for name in names:
+                kind = machine(name)
+                if kind is None or kind.accelerator != NONE:
+                    count = devices_of(name)
+                    yield None if count is None else Set(count, group.origin)
 
 
 def _other_pools(item: KubeObject, root: Part) -> Iterator[_Pool]:

@@ -13,7 +13,7 @@ from kube_gaplint.facts import surroundings as facts
 from kube_gaplint.facts.candidates import SHARING_MARK
 from kube_gaplint.facts.schedulers import POD_GROUP_KEYS
 from kube_gaplint.facts.storage import DELETES
-from kube_gaplint.kinds.autoscalers import Autoscalers
+from kube_gaplint.kinds.autoscalers import Autoscalers, gpus_of_groups
 from kube_gaplint.kinds.fields import Part
 from kube_gaplint.kinds.selectors import Demand, demands, pairs, select
 from kube_gaplint.model.profile import Profile
@@ -105,6 +105,25 @@ class Around(Struct, dict=True):
             if found is not None:
                 return Evidence(what, Origin(found.place, node=found))
         return None
+
+    def _most_gpus(self, near: KubeObject) -> Setting[int] | None:
+        """The most GPUs of a node, by what stands beside the manifest, else by eksctl's node groups."""
+        told = self.bundle.gpus_of_nodes(near.file)
+        return self._gpus_of_groups if told is None else told
+
+    @cached_property
+    def _gpus_of_groups(self) -> Set[int] | None:
+        """The most GPUs of a node of eksctl's node groups in the paths, where that is known of all and nothing else
+        makes nodes."""
+        if any((item.group, item.kind) in facts.KARPENTER_POOLS for item in self.bundle.objects):
+            return None
+        found = [
+            one
+            for item in self.bundle.by_kind("eksctl.io", "ClusterConfig")
+            for one in gpus_of_groups(Part.of(item.node))
+        ]
+        known = [one for one in found if one is not None]
+        return max(known, key=lambda one: one.value, default=None) if len(known) == len(found) else None
 
     @cached_property
     def _autoscalers(self) -> Autoscalers:
@@ -200,7 +219,7 @@ class Around(Struct, dict=True):
             reclaim_policies=self._reclaim,
             cleaned_claims={claim: evidence for own, claim, evidence in self._cleaners if _may_share(own, namespace)},
             pools=pools,
-            most_gpus_per_node=self.bundle.gpus_of_nodes(near.file) if _shares_nodes(workload) else None,
+            most_gpus_per_node=self._most_gpus(near) if _shares_nodes(workload) else None,
         )
 
     def _pod_labels(self, workload: Workload, role: Role, near: KubeObject) -> dict[str, Setting[str]]:

@@ -23,8 +23,9 @@ def check(workload: Workload, context: Context) -> Iterator[Gap]:
     a limit, the pod's own resources, a LimitRange of the namespace or GKE Autopilot supply counts; Run:ai, whose own
     policies supply it unseen, is left alone. A pod that takes a whole node (eight GPUs, or as many as its machine type
     has, or as many as the nodes have that a `gcloud`, `eksctl` or `az` command or Terraform beside the manifest makes,
-    or else as the largest machine that a README or script beside it names) is left alone too. Missing CPU and
-    ephemeral-storage requests of the same container are told with it.
+    or else as the largest machine that a README or script beside it names, by its type or in words (`nodes with 4
+    GPUs`), or as eksctl's node groups in the given paths have) is left alone too. Missing CPU and ephemeral-storage
+    requests of the same container are told with it.
 
     ## Why it hurts
     The scheduler believes that the container uses nothing and fills the node up. When memory runs out the kubelet
