@@ -41,6 +41,16 @@ def between_saves(text: str) -> int | None:
         ("for i in range(n):\n    optimizer.step()", None),
         ("for i in range(0):\n    optimizer.step()", None),
         ("optimizer.step()", None),
+        ("for i in islice(loader, 8):\n    optimizer.step()", 8),
+        ("for i, x in enumerate(itertools.islice(loader, n)):\n    optimizer.step()", None),
+        ("for i, x in enumerate(loader):\n    optimizer.step()\n    if i == 1:\n        break", 2),
+        ("for i, (x, y) in tqdm(enumerate(loader)):\n    optimizer.step()\n    if i > 8:\n        break", 10),
+        ("for i, x in enumerate(range(5)):\n    optimizer.step()\n    if i >= 8:\n        break", 5),
+        ("for i, x in enumerate(loader):\n    optimizer.step()\n    if i == last:\n        break", None),
+        ("for i, x in enumerate(loader):\n    optimizer.step()\n    if loss > 8:\n        break", None),
+        ("for i, x in enumerate(loader):\n    optimizer.step()\n    if i == 8:\n        continue", None),
+        ("for i, x in loader:\n    optimizer.step()\n    if i == 8:\n        break", None),
+        ("for i, x in enumerate(it):\n    if debug:\n        if i == 8:\n            break\n    optim.step()", None),
     ],
 )
 def test_steps_of_a_run(text: str, expected: int | None) -> None:

@@ -8,7 +8,7 @@ import pytest
 from model_samples import process, workloads
 
 from kube_gaplint.facts.datasets import most_samples, toy_in
-from kube_gaplint.model.pace import Pace, steps_by_default, trains_on_a_toy
+from kube_gaplint.model.pace import Pace, is_smoke, steps_by_default, trains_on_a_toy
 from kube_gaplint.model.profile import Profile
 from kube_gaplint.model.training import Quantity, Unit
 
@@ -55,6 +55,27 @@ def test_a_training_set_cut_down_to_little_is_a_smoke_test(samples: float | None
 def test_a_few_steps_are_a_smoke_test(steps: float, smoke: bool) -> None:
     assert Pace(Quantity(steps, "steps"), None, None).smoke is smoke
     assert Pace(Quantity(steps, "steps"), None, None, cut_to=0).smoke is smoke
+
+
+@pytest.mark.parametrize(
+    ("name", "limit", "options", "smoke"),
+    [
+        ("debug-rolling", "1-00:00:00", "--num_epochs 1", True),
+        ("debug-rolling", "1-00:00:00", "--num_epochs 2", False),
+        ("debug-rolling", "1-00:00:00", "--max_steps 5000", False),
+        ("debug-rolling", "1-00:00:00", "", False),
+        ("rolling", "02:00:00", "--num_epochs 1", False),
+        ("rolling_test", "02:00:00", "--num_epochs 1", True),
+        ("rolling_test", "04:00:00", "--num_epochs 1", True),
+        ("rolling_test", "04:00:01", "--num_epochs 1", False),
+    ],
+)
+def test_one_epoch_of_a_job_that_is_called_a_trial_is_a_smoke_test(
+    tmp_path: Path, name: str, limit: str, options: str, smoke: bool
+) -> None:
+    head = f"#!/bin/bash\n#SBATCH --job-name={name}\n#SBATCH --nodes=2\n#SBATCH --gpus-per-node=8\n"
+    [found] = workloads(tmp_path, job_sbatch=f"{head}#SBATCH --time={limit}\nsrun python fit.py {options}\n")
+    assert is_smoke(found, Profile()) is smoke
 
 
 def test_one_sample_is_a_smoke_test() -> None:

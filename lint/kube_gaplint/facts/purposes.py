@@ -339,6 +339,11 @@ EVALUATION_FOLDERS = frozenset({"evaluation", "evaluations", "eval", "evals"})
 # Words of a workload's name by which it is a trial of the manifest rather than a run.
 TRIAL_NAMES = frozenset({"ci", "e2e", "smoke", "test", "tests", "presubmit", "postsubmit", "canary"})
 
+# Words of the names of a job, its file or its program by which a run of one epoch is a trial; others do so where its
+# time limit allows for little more.
+DEBUG_NAMES = frozenset({"debug", "debugging", "smoke", "sanity", "dryrun", "mwe", "hang", "deadlock"})
+SHORT_TRIAL_NAMES = frozenset({"test", "tests", "testing", "trial", "try", "quick", "tiny", "toy", "demo"})
+
 # Words of scripts that prepare, convert or look at something: whatever else stands in the name, they do not train.
 CHORES = frozenset({
     "convert", "converter", "conversion", "roundtrip", "merge", "consolidate", "consolidation", "export",

@@ -169,9 +169,49 @@ def _modulus(node: Node, fold: Fold) -> int | None:
 
 
 def _length(loop: Node, fold: Fold) -> int | None:
-    """How often `for … in range(…)` runs; also inside `tqdm(…)` and `enumerate(…)`."""
+    """How often a loop runs at most: by what it goes through, or by what breaks it off."""
     if loop.type != _FOR:
         return None
+    lengths = (_range(loop, fold), _broken_off(loop, fold))
+    return min((length for length in lengths if length is not None), default=None)
+
+
+def _broken_off(loop: Node, fold: Fold) -> int | None:
+    """The turns after which `if i == 9: break` leaves `for i, batch in enumerate(loader)` whatever else happens."""
+    left, right, body = (loop.child_by_field_name(name) for name in ("left", "right", "body"))
+    counts = text_of(right).startswith(("enumerate(", "tqdm(enumerate("))
+    if left is None or body is None or not counts or left.type not in {"pattern_list", "tuple_pattern"}:
+        return None
+    counter = text_of(left.named_children[0])
+    turns = [
+        last
+        for statement in body.named_children
+        if statement.type == "if_statement" and (last := _last_turn(statement, counter, fold)) is not None
+    ]
+    return min(turns, default=None)
+
+
+def _last_turn(statement: Node, counter: str, fold: Fold) -> int | None:
+    """The turns that `if i >= 10: break` lets pass, itself included."""
+    condition, then = (statement.child_by_field_name(name) for name in ("condition", "consequence"))
+    if condition is None or condition.type != "comparison_operator" or condition.named_child_count != 2:
+        return None
+    if then is None or not any(child.type == "break_statement" for child in then.named_children):
+        return None
+    name, number = condition.named_children
+    first = _FIRST_TURN.get(text_of(condition)[len(text_of(name)) : -len(text_of(number))].strip())
+    last = fold(number)
+    if text_of(name) != counter or first is None or type(last) is not int:
+        return None
+    return int(str(last)) + first
+
+
+_FIRST_TURN = {"==": 1, ">=": 1, ">": 2}
+"""The turns of a counter from 0 that `i == 0` lets pass before it holds, that turn included."""
+
+
+def _range(loop: Node, fold: Fold) -> int | None:
+    """How often `for … in range(…)` runs; also inside `tqdm(…)` and `enumerate(…)`."""
     node = loop.child_by_field_name("right")
     for _ in range(3):
         if node is None or node.type != "call":
@@ -179,6 +219,9 @@ def _length(loop: Node, fold: Fold) -> int | None:
         name = text_of(node.child_by_field_name("function")).rsplit(".", 1)[-1]
         arguments = node.child_by_field_name("arguments")
         given = [] if arguments is None else [one for one in arguments.named_children if one.type != "comment"]
+        if name == "islice" and len(given) == 2:
+            number = fold(given[1])
+            return max(int(str(number)), 0) if type(number) is int else None
         if name == "range":
             numbers = [fold(one) for one in given]
             if not 1 <= len(numbers) <= 2 or not all(type(one) is int for one in numbers):

@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from kube_gaplint import lazy_re
 from kube_gaplint.facts.datasets import SHORT_BY_NAME, TOYS, most_samples, toy, toy_in
+from kube_gaplint.facts.purposes import DEBUG_NAMES, SHORT_TRIAL_NAMES, words_of
 from kube_gaplint.model.command import Word
 from kube_gaplint.model.profile import Profile
 from kube_gaplint.model.program_length import default_steps, fixed_steps
@@ -19,6 +20,8 @@ SMOKE_STEPS = 200
 """Runs of up to so many steps are smoke tests, not trainings."""
 SMOKE_SAMPLES = 2_000
 """Runs over a training set that was cut down to so many samples are smoke tests too."""
+SHORT_TRIAL = 4 * 3600.0
+"""Seconds of time limit up to which a run of one epoch in a job called a test is one."""
 
 
 class Pace(Struct, frozen=True):
@@ -35,6 +38,8 @@ class Pace(Struct, frozen=True):
     """The length that the script's defaults or the program's text give, unless who starts it says something else."""
     most_samples: float | None = None
     """Samples of the training set, by its name. What is filtered out or packed together makes steps fewer."""
+    trial: bool = False
+    """The names of its job, script or program say that it tries something out."""
 
     @classmethod
     def of(cls, process: TrainingProcess, profile: Profile) -> Pace:
@@ -48,6 +53,7 @@ class Pace(Struct, frozen=True):
             epoch_steps=_whole(process.settings.extra.get("steps-an-epoch")),
             usual=process.settings.usual_total or _by_its_text(process),
             most_samples=_most_samples(process),
+            trial=_is_trial(process),
         )
 
     def steps(self, quantity: Quantity) -> float | None:
@@ -84,6 +90,8 @@ class Pace(Struct, frozen=True):
     def smoke(self) -> bool:
         """The run is so short that it is a smoke test."""
         if self.cut_to is not None and 0 < self.cut_to <= SMOKE_SAMPLES:
+            return True
+        if self.trial and self.total is not None and self.total.unit == "epochs" and self.total.amount <= 1:
             return True
         steps = self.most_steps if self.usual is None else self.steps(self.usual)
         return steps is not None and steps <= SMOKE_STEPS
@@ -183,6 +191,20 @@ def _by_device(process: TrainingProcess) -> float | None:
         return None
     times = 1.0 if passes is None else _number(passes)
     return batch * times * nodes.value * each.value if times else None
+
+
+def _is_trial(process: TrainingProcess) -> bool:
+    """It tries something out by the names of its job, script or program, and by its time limit where those are vague
+    (many a long run is called `test`)."""
+    workload = process.workload
+    file = workload.origin.place.source.path.replace("\\", "/").rpartition("/")[2]
+    names = (workload.subject.name, file, process.program.rpartition("/")[2])
+    words = {word for name in names for word in words_of(name)}
+    if not DEBUG_NAMES.isdisjoint(words):
+        return True
+    limit = workload.deadline_seconds
+    brief = isinstance(limit, Set) and limit.value <= SHORT_TRIAL
+    return brief and not SHORT_TRIAL_NAMES.isdisjoint(words)
 
 
 def _by_its_text(process: TrainingProcess) -> Quantity | None:
