@@ -23,14 +23,14 @@ U = TypeVar("U")
 Via: TypeAlias = Literal["written", "default", "injected", "derived"]
 
 
-class Link(Struct, frozen=True):
+class Link(Struct, frozen=True, gc=False):
     """One step of the way to a value: the place that refers to it, and what kind of reference it is."""
 
     place: Place
     note: str
 
 
-class Origin(Struct, frozen=True):
+class Origin(Struct, frozen=True, gc=False):
     """Where a value comes from.
 
     `place` is where it stands, or for a default or an absence the object or container that would carry it. `via`
@@ -61,7 +61,7 @@ class Origin(Struct, frozen=True):
         return self.place, self.via, self.note, self.chain
 
 
-class Set(Struct, Generic[T], frozen=True):
+class Set(Struct, Generic[T], frozen=True, gc=False):
     """The setting has this value."""
 
     value: T
@@ -76,13 +76,13 @@ class Set(Struct, Generic[T], frozen=True):
         return hash((self.value, self.origin))
 
 
-class Absent(Struct, frozen=True):
+class Absent(Struct, frozen=True, gc=False):
     """The setting is surely not there."""
 
     origin: Origin
 
 
-class Unknown(Struct, frozen=True):
+class Unknown(Struct, frozen=True, gc=False):
     """The setting cannot be seen; `reason` completes the sentence "unknown, because …"."""
 
     reason: str

@@ -39,7 +39,7 @@ class Node(Properties, eq=False):
         return Place(self.source, self.span)
 
 
-class Scalar(Node, eq=False):
+class Scalar(Node, eq=False, gc=False):
     """A scalar: `text` is its content after unescaping and folding, `value` what Kubernetes reads from it."""
 
     text: str

@@ -97,7 +97,7 @@ class Source(Struct, eq=False):
         return "\r\n" if at > 0 and self.text[at - 1] == "\r" else "\n"
 
 
-class Place(Struct, frozen=True):
+class Place(Struct, frozen=True, gc=False):
     """A span in a source."""
 
     source: Source
