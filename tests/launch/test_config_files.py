@@ -30,6 +30,13 @@ def test_nested_keys_are_flat(path: str) -> None:
     assert isinstance(config.get("absent"), Absent)
 
 
+def test_deep_nesting_is_read() -> None:
+    text = "".join(f"{'  ' * depth}k{depth}:\n" for depth in range(20)) + "  " * 20 + "last: 1\nnext: 2\n"
+    config = read_config(placed(text, "/c.yaml"), "/c.yaml")
+    assert isinstance(config.get(".".join(f"k{depth}" for depth in range(20)) + ".last"), Set)
+    assert isinstance(config.get("absent"), Absent)
+
+
 def test_toml() -> None:
     text = "title = 'x' # c\r\n[a]\r\nb = 1_000\r\nc = [1, 2]\r\n[a.d]\r\n\"e f\" = true\r\n[[l]]\r\nm = 2\r\n"
     config = read_config(placed(text, "/c.toml"), "/c.toml")

@@ -18,6 +18,19 @@ def test_nothing_reads() -> None:
     assert paths(TRAIN + "torch.save(model.state_dict(), 'a.pt')\n") == []
 
 
+def test_what_reads_nothing_is_not_parsed() -> None:
+    much = "def load_data(path):\n    return path\n" * 20_000
+    assert paths(TRAIN + "torch.save(model.state_dict(), 'a.pt')\n", much) == []
+    assert paths(TRAIN, much, "def restore_checkpoint(path):\n    pass\nrestore_checkpoint('a')\n") is not None
+    assert paths(TRAIN, much + "ways['load_model'](path)\n") is None
+
+
+def test_a_model_of_a_library_by_its_name_is_none_of_its_own() -> None:
+    for call in ("clip.load('ViT-B/16')", "torch.hub.load('facebookresearch/dinov2', name)", "mvp.load(backbone)"):
+        assert paths(f"model = {call}\n{TRAIN}") == [], call
+    assert paths(f"model = clip.load(checkpoint_path)\n{TRAIN}") == [set()]
+
+
 def test_a_read_before_training_counts() -> None:
     assert paths("state = torch.load('a.pt')\n" + TRAIN) == [set()]
 

@@ -203,3 +203,38 @@ def test_slurm_brings_a_long_job_back(directive: str, program: str, note: str) -
     assert (one is not None) is bool(note)
     if one is not None:
         assert one.related[-1].note == note
+
+
+PHASES = """\
+import argparse
+import torch
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--encoder_ckpt", default=None)
+parser.add_argument("--decoder_ckpt", default=None)
+args = parser.parse_args()
+model = torch.nn.Linear(8, 8)
+optimizer = torch.optim.Adam(model.parameters())
+if args.encoder_ckpt:
+    model.load_state_dict(torch.load(args.encoder_ckpt))
+if args.decoder_ckpt:
+    model.load_state_dict(torch.load(args.decoder_ckpt))
+for epoch in range(30_000):
+    model(torch.ones(8)).sum().backward()
+    optimizer.step()
+    torch.save({"optimizer": optimizer.state_dict()}, f"runs/{epoch}.pt")
+"""
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ("", "the program saves, and it reads a checkpoint back only by decoder_ckpt or encoder_ckpt, none of which "
+         "is given"),
+        (" --encoder_ckpt runs/encoder.pt", ""),
+    ],
+)  # fmt: skip
+def test_all_options_that_are_left_out_are_named(options: str, message: str, tmp_path: Path) -> None:
+    job = BATCH.format(options="--max-restarts=3", program=f"train.py{options}")
+    one = finding_in("CKPT005", tmp_path, run__sbatch=job, train__py=PHASES)
+    assert ("" if one is None else one.message) == message

@@ -21,7 +21,7 @@ from kube_gaplint.launch.processes import DISTRIBUTED
 from kube_gaplint.lazy_re import globs
 from kube_gaplint.model.command import Command
 from kube_gaplint.model.gpu_use import hides_all, told_cpu
-from kube_gaplint.model.setting import Set, Unknown
+from kube_gaplint.model.setting import Absent, Set, Unknown
 from kube_gaplint.model.training import OptionValue, TrainingProcess
 from kube_gaplint.model.units import slept_seconds
 from kube_gaplint.model.workload import Classified, Container, Role, Workload
@@ -268,6 +268,8 @@ def _trial(process: TrainingProcess) -> _Hint | None:
     if any(globs(name.lower(), pattern) for pattern in purposes.TRIAL_SCRIPTS):
         measures = purposes.script(name) == "benchmark"
         return _Hint("benchmark" if measures else "smoke", f"it runs {name}", 4)
+    if _hands_its_work_to_jobs(process):
+        return _Hint("processing", f"{name} submits jobs of its own, and has no accelerator", 4)
     seen = _visibly_no_training(process, name)
     if seen is None and _only_applies(process):
         return _Hint("inference", f"the text of {name} uses a model and trains nothing", 4)
@@ -285,6 +287,16 @@ def _makes_a_tokenizer(process: TrainingProcess, name: str) -> bool:
         return False
     text = _own_text(process)
     return text is not None and not any(sign in text for sign in purposes.SIGNS_OF_GRADIENTS)
+
+
+_SUBMITS = lazy_re.compile(r"\bsbatch[ \t]+(?:--?\w|\{)|\bsubmitit\.(?:Auto|Slurm)Executor\(")
+
+
+def _hands_its_work_to_jobs(process: TrainingProcess) -> bool:
+    """Whether a program without accelerators submits others to Slurm: what trains is them."""
+    if process.workload.batch is None or not isinstance(process.role.pod.accelerator_count, Absent):
+        return False
+    return _SUBMITS.search(next(process.text.texts, "")) is not None
 
 
 def _only_applies(process: TrainingProcess) -> bool:

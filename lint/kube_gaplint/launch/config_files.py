@@ -26,7 +26,7 @@ from kube_gaplint.text.templates import placeholder
 _LIMITS = Limits(depth=40, nodes=20_000, expansion=20_000)
 _REFERENCE = lazy_re.compile(r"\$\{([\w.-]+)\}")
 _SHELL_VARIABLE = lazy_re.compile(r"(?<!\\)\$(?:\{|\(|[A-Za-z_])")
-_MAX_DEPTH = 8
+_MAX_DEPTH = _LIMITS.depth
 
 
 class Config(Struct, frozen=True):

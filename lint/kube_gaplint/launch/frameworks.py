@@ -42,7 +42,7 @@ from kube_gaplint.launch.lookup import Lookup, ScriptFacts
 from kube_gaplint.launch.options import NO_SPEC, parse_options
 from kube_gaplint.launch.shared import path_of
 from kube_gaplint.model.environment import Environment, Layered, differing
-from kube_gaplint.model.program_lines import decides_on_saves, restores_only_if, saves_in_a_loop
+from kube_gaplint.model.program_lines import READS_BACK, decides_on_saves, restores_only_if, saves_in_a_loop
 from kube_gaplint.model.program_text import ProgramText
 from kube_gaplint.model.setting import Absent, Origin, Set, Setting, Unknown, mapped
 from kube_gaplint.model.training import (
@@ -1236,7 +1236,10 @@ class _Reader:
                 if isinstance(told, Unknown):
                     return told
             if isinstance(missing, Absent) and not script.loads:
-                return Set(False, Origin(script.origin.place, "derived", "nothing in its script reads a checkpoint"))
+                # What it reads only by options that are left out is none of its loads; whoever reads it should find it.
+                reads = any(word in next(self.text.texts, "") for word in READS_BACK)
+                note = (self._begins_anew(path) if reads else "") or "nothing in its script reads a checkpoint"
+                return Set(False, Origin(script.origin.place, "derived", note))
             if self._resume_is_left_out(script):
                 return Set(False, Origin(script.origin.place, "derived", "its option to resume is not given"))
             if self._may_save(saving) and (note := self._begins_anew(path)):
@@ -1287,11 +1290,12 @@ class _Reader:
         ways = restoring_ways(texts, by_trainer=by_trainer)
         if ways is None:
             return ""
-        left_out, in_vain, begins_with = "", "", ""
+        left_out: set[str] = set()
+        in_vain, begins_with = "", ""
         for way in ways:
             off = next((name for name in sorted(way.options) if is_off(name, texts, self._declared_off)), "")
             if off:
-                left_out = left_out or (off if way.reads else "")
+                left_out.update((off,) if way.reads else ())
             elif way.places and all(self._is_in_a_new_folder(name, texts) for name in way.places):
                 in_vain = in_vain or min(way.places)
             elif way.places and all(self._is_of_another_run(name, path) for name in way.places):
@@ -1303,7 +1307,7 @@ class _Reader:
         if begins_with:
             return f"of checkpoints it reads what it starts from, {begins_with}, and none of its own"
         if left_out:
-            return f"it reads a checkpoint back only by {left_out}, which is not given"
+            return f"it reads a checkpoint back only by {_left_out(sorted(left_out))}"
         return "nothing in its own text reads a checkpoint back before it trains"
 
     def _is_of_another_run(self, name: str, path: Setting[str]) -> bool:
@@ -1418,6 +1422,13 @@ class _Reader:
 
 def _is_off_value(value: Setting[str]) -> bool:
     return isinstance(value, Absent) or (isinstance(value, Set) and value.value.strip().lower() in _FALSE)
+
+
+def _left_out(names: list[str]) -> str:
+    """Options of which none is given, as a reader is told of them."""
+    if len(names) == 1:
+        return f"{names[0]}, which is not given"
+    return f"{', '.join(names[:-1])} or {names[-1]}, none of which is given"
 
 
 def _is_within(path: str, folder: str) -> bool:

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from kube_gaplint.facts import programs
 from kube_gaplint.facts.base_systems import default_shell
 from kube_gaplint.facts.images import contents, python_in
-from kube_gaplint.facts.launchers import NOT_TRAINING, NOT_TRAINING_MODULES, TRAINING_SCRIPTS
+from kube_gaplint.facts.launchers import CONTAINER_RUNNERS, NOT_TRAINING, NOT_TRAINING_MODULES, TRAINING_SCRIPTS
 from kube_gaplint.facts.torch import PYTHONS
 from kube_gaplint.launch.config_files import written_files
 from kube_gaplint.launch.frameworks import Understood, is_framework_module, is_helper, opaque_settings, understand
@@ -46,6 +46,9 @@ DISTRIBUTED = frozenset(
 
 REMOTE = frozenset({"mpirun", "deepspeed", "horovodrun"})
 """Launchers that start their processes in other pods when they run in a pod of their own."""
+
+_SURELY_OTHER = NOT_TRAINING - CONTAINER_RUNNERS.keys()
+"""Commands that start no training, in whatever way they are called: a container's runner may (`singularity exec`)."""
 
 # How sure it is that a program is the training one; only the best that a container has become processes.
 _SURE, _LIKELY, _SCRIPT, _OPAQUE, _HELPER = 5, 4, 3, 2, 1
@@ -140,7 +143,7 @@ class _Reader:
         choice = _Choice()
         looked_at = 0
         for command in self.commands:
-            if command.certainty in {"on-exit", "never-seen"} or command.name in NOT_TRAINING:
+            if command.certainty in {"on-exit", "never-seen"} or command.name in _SURELY_OTHER:
                 continue
             looked_at += 1
             if looked_at > MAX_COMMANDS:

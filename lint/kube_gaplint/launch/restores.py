@@ -56,8 +56,13 @@ _OTHER_FILES = lazy_re.compile(
     r"image|config|cfg|dotenv|nltk)\.load\Z"
 )
 """`load` of modules that read data or configurations."""
+_BY_NAME = lazy_re.compile(
+    r"(?:\A|\.)from_pretrained\Z"
+    r"|(?i:(?:\A|[._])(?:clip|hub|mvp|r3m|vip|whisper))\.load(?:_(?:model|r3m|vip))?\Z"
+)
+"""What makes a pre-trained model by its name, or by the path of one."""
 _OF_ITS_OWN = lazy_re.compile(r"(?i)resume|ckpt|checkpoint|\blast|latest|output|out_dir|save|snapshot|restore")
-"""Words in the argument of `from_pretrained` that speak of what the program wrote itself."""
+"""Words in the first argument of such a call that speak of what the program wrote itself."""
 _LIBRARIES = lazy_re.compile(
     r"(?i)(?:\A|[._])(?:torch|th|paddle|dcp|dist_cp|engine|accelerator|fabric|manager|checkpointer|saver|ocp)\.\w+\Z"
 )
@@ -92,10 +97,10 @@ _TAKES_OVER = lazy_re.compile(
     r"|\bsetattr\(\s*(?:args|opts?|options|cfg|config|hparams),\s*\w"
 )
 """Calls that give options by names that the text does not tell: any option may be given then."""
-_WORDS = lazy_re.compile(
-    r"(?i)load|restore|resume|safe_open|from_(?:pretrained|ckpt|checkpoint|snapshot)|ckpt_path|recover|warm_?start"
-    r"|continue_"
-)
+_CALLED = lazy_re.compile(r"(?<![\w.])(?P<function>[\w.]+)(?![\w.])[\"'\])]*\s*\(")
+"""What is called somewhere in a text, also by its name in a table (`ways["load_model"](path)`)."""
+_PUTS_AWAY = lazy_re.compile(r"(?i)save|checkpoint|ckpt|FileSystemWriter|\bshutil\b|\bos\.(?:re|link|sym)|symlink_to")
+"""A part of all that writes a file under a name, or gives it another one."""
 _OF_A_PROCESS = lazy_re.compile(r"(?i)rank|world|gpu|device|distributed")
 """Settings that a launcher gives each process, whatever their default is."""
 _FIELD = lazy_re.compile(r"(?:\w+\.)?[Ff]ield\(\s*default\s*=\s*(?P<default>[\w\"']+)\s*[,)]")
@@ -336,8 +341,8 @@ class _Program(Struct, dict=True):
     def writes(self) -> frozenset[str] | None:
         """The names of all files that it writes, NUL for what is put into one; None where one may have any name."""
         names: set[str] = set()
-        for tree in map(self.tree, range(len(self.texts))):
-            for last, calls in tree.calls.items():
+        for index, text in enumerate(self.texts):
+            for last, calls in self.tree(index).calls.items() if _PUTS_AWAY.search(text) is not None else ():
                 for call in calls:
                     function = text_of(call.child_by_field_name("function"))
                     if _MOVES.search(function) is not None:
@@ -364,7 +369,7 @@ def _paths(texts: tuple[str, ...]) -> tuple[Way, ...] | None:
     try:
         for index, text in enumerate(texts):
             takes_over = _TAKES_OVER.search(text) is not None
-            if not takes_over and _WORDS.search(text) is None:
+            if not takes_over and not _may_read(text):
                 continue
             tree = program.tree(index)
             for name, calls in tree.calls.items():
@@ -383,6 +388,24 @@ def _paths(texts: tuple[str, ...]) -> tuple[Way, ...] | None:
     return tuple(dict.fromkeys(found))
 
 
+@lru_cache(maxsize=512)
+def _may_read(text: str) -> bool:
+    """Whether a text has a call that may read a checkpoint, so that it is worth its parsing."""
+    if any(keyword in text for keyword in _GOES_ON_BY):
+        return True
+    functions = frozenset(found["function"] for found in _CALLED.finditer(text))
+    return any(_BY_NAME.search(one) is not None or _reads(one, _last(one)) for one in functions)
+
+
+def _reads(function: str, name: str) -> bool:
+    """Whether a function reads a checkpoint, by its name and what it is of."""
+    if name == "load":
+        return "." in function and _OTHER_FILES.search(function) is None
+    if _READS.search(name) is not None and _NO_READ.search(name) is None:
+        return True
+    return _STATE_DICTS.search(function) is not None
+
+
 def _sources(call: Node, name: str, program: _Program) -> Iterator[Node | None]:
     """Once for a call that reads a checkpoint: what it reads; None where that is not told."""
     function = text_of(call.child_by_field_name("function"))
@@ -395,16 +418,11 @@ def _sources(call: Node, name: str, program: _Program) -> Iterator[Node | None]:
                 program.count_read()
                 yield value
             return
-    if name == "from_pretrained":
+    if _BY_NAME.search(function) is not None:
         if any(_OF_ITS_OWN.search(text_of(one)) for one in arguments[:1]):
             yield arguments[0]
         return
-    if name == "load":
-        reads = "." in function and _OTHER_FILES.search(function) is None
-    else:
-        reads = _READS.search(name) is not None and _NO_READ.search(name) is None
-        reads = reads or _STATE_DICTS.search(function) is not None
-    if not reads:
+    if not _reads(function, name):
         return
     program.count_read()
     around = _function_of(call)

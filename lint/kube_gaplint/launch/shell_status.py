@@ -7,6 +7,7 @@ The statements of a script are followed once more, from the command that fails t
 
 from __future__ import annotations
 
+import posixpath
 import re
 from collections.abc import Iterator
 from typing import Final, Literal, TypeAlias
@@ -16,6 +17,7 @@ from msgspec.structs import replace
 
 from kube_gaplint import lazy_re
 from kube_gaplint.facts.shell_names import COPIES_WHAT_THERE_IS, PARTS_THAT_SUCCEED, SUCCEED_ANYWAY
+from kube_gaplint.launch.shared import path_of
 from kube_gaplint.launch.shell_flow import ASSIGNMENT
 from kube_gaplint.launch.shell_parser import structure
 from kube_gaplint.launch.shell_tree import (
@@ -56,6 +58,7 @@ _BOUNDED: Final = lazy_re.compile(r"-(?:lt|le|gt|ge)\b|[<>]")
 _NAME: Final = lazy_re.compile(r"\b[A-Za-z_]\w*")
 _ENDLESS: Final = lazy_re.compile(r"for\s*\(\([^;]*;\s*;")
 _DECLARING: Final = frozenset({"export", "local", "declare", "typeset", "readonly"})
+_PATTERN: Final = lazy_re.compile(r"[*?\[{]")
 _SHOWS: Final = frozenset({"echo", "printf", "logger", ":"})
 _DEEPEST: Final = 8
 """Scripts and functions that call one another."""
@@ -308,7 +311,7 @@ class _Analysis(Struct, frozen=True):
             return fate if fate.kind == "lost" else _UNKNOWN
         branch = statement.clauses[0][1] if negated else statement.otherwise
         lost = _Fate("lost", "branch", (statement.start, statement.end))
-        return lost if branch is None else self.effect(branch, lost)
+        return lost if branch is None else self.effect(branch, lost, fails=not negated)
 
     # --- what comes after it ------------------------------------------------------------------------------------
 
@@ -451,18 +454,22 @@ class _Analysis(Struct, frozen=True):
 
     def after(self, statement: Statement, fate: _Fate) -> _Fate:
         """What stands behind `||` (of a failure) or `&&` (of a lost one)."""
-        lost = _Fate("lost", "fallback", (statement.start, statement.end)) if fate.kind == "fails" else fate
+        fails = fate.kind == "fails"
+        lost = _Fate("lost", "fallback", (statement.start, statement.end)) if fails else fate
         if isinstance(statement, Group):
-            return self.effect(statement.body, lost)
+            return self.effect(statement.body, lost, fails=fails)
         function = self.functions.get(next(iter(self.words(statement)), ""))
         if function is not None and isinstance(function.body, Group):
-            return self.effect(function.body.body, lost)
-        return self.effect(Block(statement.start, statement.end, [(statement, False)]), lost)
+            return self.effect(function.body.body, lost, fails=fails)
+        return self.effect(Block(statement.start, statement.end, [(statement, False)]), lost, fails=fails)
 
-    def effect(self, block: Block, lost: _Fate) -> _Fate:
-        """The fate after a block that handles the failure: `lost` where it surely ends well."""
-        for statement, _ in block.items:
+    def effect(self, block: Block, lost: _Fate, *, fails: bool) -> _Fate:
+        """The fate after a block that handles the failure: `lost` where it surely ends well. `fails`: the status that
+        it begins with is that of the failure, which a plain `exit` hands on."""
+        for at, (statement, _) in enumerate(block.items):
             words = self.words(statement)
+            if fails and at == 0 and words == ["exit"]:
+                return _ends(replace(lost, span=(statement.start, statement.end)))
             name = self.keeps(statement) if _STATUS.search(self.text, statement.start, statement.end) else ""
             if name:
                 lost = replace(lost, kept=lost.kept | {name})
@@ -493,6 +500,11 @@ class _Analysis(Struct, frozen=True):
             return self.succeeds(statement.body)
         if isinstance(statement, Group):
             return bool(statement.body.items) and self.succeeds(statement.body.items[-1][0])
+        if isinstance(statement, Chain):
+            operator, last = statement.items[-1]
+            if not self.succeeds(last) or any("exit" in self.called(one) for _, one in statement.items):
+                return False
+            return operator == "||" or all(self.succeeds(one) for _, one in statement.items)
         if isinstance(statement, If):
             return self.passes_by(statement)
         words = self.words(statement)
@@ -507,7 +519,14 @@ class _Analysis(Struct, frozen=True):
         name = words[0].rsplit("/", 1)[-1]
         if name in COPIES_WHAT_THERE_IS:
             return any(COPIES_WHAT_THERE_IS[name].fullmatch(word) for word in words[1:])
-        return name in SUCCEED_ANYWAY or words == ["wait"]
+        return name in SUCCEED_ANYWAY or words == ["wait"] or (name == "ls" and self.lists_what_it_made(statement))
+
+    def lists_what_it_made(self, statement: Statement) -> bool:
+        """An `ls` of folders that this script, or one that started it, has surely made; of the current one, too."""
+        place = self.script.text.place(statement.start, statement.end)
+        command = next((one for one in self.script.commands if one.place == place), None)
+        named = None if command is None else _paths(command)
+        return named is not None and (not named or named <= _made(self.script))
 
     def decides(self, statement: Statement) -> bool:
         """A command or function whose own status says something: the script may end by it on purpose."""
@@ -562,6 +581,28 @@ class _Analysis(Struct, frozen=True):
         if not names or self.shows(statement):
             return False
         return any(re.search(rf"\b{name}\b", self.text[statement.start : statement.end]) for name in names)
+
+
+def _made(script: Script) -> frozenset[str]:
+    """The folders that a script and those that started it surely make, by `mkdir`."""
+    found: set[str] = set()
+    for _ in range(_DEEPEST):
+        for command in script.commands:
+            if command.name == "mkdir" and command.certainty == "always":
+                found.update(_paths(command) or ())
+        if script.started_by is None or script.started_by.script is None:
+            break
+        script = script.started_by.script
+    return frozenset(found)
+
+
+def _paths(command: Command) -> frozenset[str] | None:
+    """The operands of a command as paths from where it runs; None where one of them is not known, or is a pattern."""
+    found = [word.known for word in command.words[1:] if not word.prefix.startswith("-")]
+    folder = "" if command.directory is None else path_of(command.directory)
+    if folder is None or any(path is None or _PATTERN.search(path) for path in found):
+        return None
+    return frozenset(posixpath.normpath(posixpath.join(folder, path)) for path in found if path)
 
 
 def _ends(fate: _Fate) -> _Fate:
