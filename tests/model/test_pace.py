@@ -322,4 +322,4 @@ def test_steps_up_to_which_a_loop_counts_by_default(options: str, steps: int | N
     script = f"#!/bin/bash\n#SBATCH --gres=gpu:8\npython train.py{options}\n"
     (workload,) = workloads(tmp_path, train_sbatch=script, train_py=COUNTED)
     (found,) = workload.processes
-    assert steps_by_default(found) == steps
+    assert steps_by_default(found, Profile()) == steps

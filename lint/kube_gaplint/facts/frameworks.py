@@ -1331,6 +1331,9 @@ class Conventions(Struct, frozen=True):
     """Switches on which a program may save while it trains: what its text makes of them counts."""
     in_memory: tuple[str, ...]
     """Options that ask for frequent copies in memory or on local disks."""
+    usual_total: tuple[str, ...]
+    """Keys of the configuration that a script names by default, for the length of the run, and for its saves."""
+    usual_interval: tuple[str, ...]
     samples_per_step: tuple[str, ...]
     variables: tuple[str, ...]
     """Environment variables that hold the save path of a script whose text is not seen."""
@@ -1360,6 +1363,27 @@ _LENGTHS = (
 )  # fmt: skip
 _EPOCH_LENGTHS = ("steps-per-epoch", "max-steps-per-epoch", "iters-per-epoch", "batches-per-epoch")
 
+_INTERVALS = (
+    "save-steps", "save-every-n-steps", "checkpointing-steps", "checkpoint-steps", "save-interval-steps",
+    "save-every-steps", "checkpoint-interval-steps", "save-interval-iters", "save-iters", "save-interval-updates",
+    "save-epochs", "save-every-n-epochs", "save-every-epochs", "checkpoint-every-n-steps",
+    "checkpoint-every-n-epochs", "save-interval", "save-every", "save-freq", "save-frequency", "save-period",
+    "checkpoint-interval", "checkpoint-freq", "checkpoint-frequency", "checkpoint-every", "checkpoint-period",
+    "ckpt-interval", "ckpt-freq", "ckpt-every", "trainer.save-freq", "checkpoint.interval", "s3-checkpointing-freq",
+    *(
+        f"{what}-{when}-{unit}"
+        for what in ("save", "checkpoint", "ckpt")
+        for when in ("every", "interval")
+        for unit in ("seconds", "secs", "minutes", "mins", "hours")
+    ),
+)  # fmt: skip
+
+
+def _anywhere(names: tuple[str, ...]) -> tuple[str, ...]:
+    """Keys by themselves, and in the parts of a configuration that hold what the loop needs."""
+    return (*names, *(f"{part}.{name}" for part in _PARTS for name in names))
+
+
 CONVENTIONS = Conventions(
     save_path=(
         "save-dir", "save-path", "save-folder", "save-directory", "checkpoint-dir", "checkpoints-dir",
@@ -1372,21 +1396,8 @@ CONVENTIONS = Conventions(
         "trainer.default-local-dir", "ckpt", "project", "storage", "s3-tier-base-path",
     ),
     load_path=("load", "resume-from", "load-dir", "load-path", "load-checkpoint"),
-    interval=(
-        "save-steps", "save-every-n-steps", "checkpointing-steps", "checkpoint-steps", "save-interval-steps",
-        "save-every-steps", "checkpoint-interval-steps", "save-interval-iters", "save-iters", "save-interval-updates",
-        "save-epochs", "save-every-n-epochs", "save-every-epochs", "checkpoint-every-n-steps",
-        "checkpoint-every-n-epochs", "save-interval", "save-every", "save-freq", "save-frequency", "save-period",
-        "checkpoint-interval", "checkpoint-freq", "checkpoint-frequency", "checkpoint-every", "checkpoint-period",
-        "ckpt-interval", "ckpt-freq", "ckpt-every", "trainer.save-freq", "checkpoint.interval", "s3-checkpointing-freq",
-        *(
-            f"{what}-{when}-{unit}"
-            for what in ("save", "checkpoint", "ckpt")
-            for when in ("every", "interval")
-            for unit in ("seconds", "secs", "minutes", "mins", "hours")
-        ),
-    ),
-    total=(*_LENGTHS, *(f"{part}.{name}" for part in _PARTS for name in _LENGTHS)),
+    interval=_INTERVALS,
+    total=_anywhere(_LENGTHS),
     retention=(
         "save-total-limit", "keep-last", "keep-last-n", "keep-last-k", "max-checkpoints", "checkpoints-total-limit",
         "num-checkpoints-to-keep", "checkpoint-hist", "max-to-keep", "keep-checkpoints", "max-ckpt-to-keep",
@@ -1401,6 +1412,8 @@ CONVENTIONS = Conventions(
         "enable-checkpointing", "enable-checkpoints", "enable-checkpoint", "checkpointing-enabled",
     ),
     in_memory=("in-memory-checkpointing-freq", "non-persistent-save-interval", "local-checkpoint-interval"),
+    usual_total=_anywhere((*_LENGTHS, "estimated-steps")),
+    usual_interval=_anywhere(_INTERVALS),
     samples_per_step=("global-batch-size", "global-train-batch-size"),
     variables=("CHECKPOINT_DIR", "CHECKPOINT_PATH", "CKPT_DIR", "CKPT_PATH", "SAVE_DIR", "SAVE_PATH"),
     timeout=(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache, lru_cache
 from itertools import islice
 from typing import Literal
@@ -161,7 +161,9 @@ def understand(
             resume_option=row.resume_by,
             resumes_by_file=row.resumes_by_file,
         )
-    settings = _Reader(look, facts, peeled, torch or Unknown("the torch release is not known"), text).read()
+    reader = _Reader(look, facts, peeled, torch or Unknown("the torch release is not known"), text)
+    reader.usual = lambda: _usual_configs(facts, options, files)
+    settings = reader.read()
     return Understood(framework, facts, options, configs, settings)
 
 
@@ -443,6 +445,19 @@ def _configs(facts: FrameworkFacts | None, options: Options, files: Files) -> tu
     return tuple(config for config in read_configs(options, _ANY_CONFIG, files) if not config.open_because)
 
 
+def _usual_configs(facts: FrameworkFacts | None, options: Options, files: Files) -> Iterator[Config]:
+    """The configurations that a script names by default (`--config ${CONFIG:-base.yaml}`), where they are in reach."""
+    source = facts.config if facts is not None and facts.config != ConfigSource() else _ANY_CONFIG
+    for _, occurrence in options.among(source.options):
+        value = occurrence.value
+        if isinstance(value, Unknown) and value.otherwise.endswith(_CONFIG_ENDINGS):
+            config = _config(
+                Set(value.otherwise, value.origin or Origin(occurrence.word.place)), options.home, source, files
+            )
+            if not config.open_because:
+                yield config
+
+
 def read_configs(options: Options, source: ConfigSource, files: Files) -> tuple[Config, ...]:
     """The configuration files that the arguments name. One that is not visible comes out open."""
     found: list[Config] = []
@@ -543,6 +558,8 @@ class _Reader:
         self.facts = facts
         self.peeled = peeled
         self.torch = torch
+        self.usual: Callable[[], Iterable[Config]] = tuple
+        """The configurations that hold unless who starts the script names others."""
 
     def read(self) -> TrainingSettings:
         facts, look = self.facts, self.look
@@ -578,7 +595,8 @@ class _Reader:
             else self._second_of_script(path) or look.missing(()),
             exit_after=self._exit_after(),
             samples_per_step=self._samples(),
-            usual_total=self._usual_total(total),
+            usual_total=self._usual_total(total) or self._usually(total, CONVENTIONS.usual_total),
+            usual_interval=self._usually(interval, CONVENTIONS.usual_interval),
             unseen_config=next((config.open_because for config in look.configs if config.open_because), ""),
             stop_signals=look.script.stop_signals if look.script is not None else frozenset(),
             fetched=look.script.fetched if look.script is not None else (),
@@ -1023,6 +1041,17 @@ class _Reader:
                 continue
             unit = amount.unit if amount.unit != "named" else unit_of_name(found[0])
             return None if unit is None else quantity(total.otherwise, unit, found[0])
+        return None
+
+    def _usually(self, told: Setting[Quantity], names: tuple[str, ...]) -> Quantity | None:
+        """What the configuration that the script names by default gives for an amount that is not known."""
+        if not isinstance(told, Unknown):
+            return None
+        for config in self.usual():
+            for name in names:
+                value = config.values.get(Options.normal(name))
+                if isinstance(value, Set) and (found := quantity(value.value, "named", name)) is not None:
+                    return found if found.amount > 0 else None
         return None
 
     def _retention(self) -> Setting[int]:

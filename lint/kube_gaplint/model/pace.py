@@ -216,8 +216,12 @@ def _by_its_text(process: TrainingProcess) -> Quantity | None:
     return None if steps is None else Quantity(steps, "steps")
 
 
-def steps_by_default(process: TrainingProcess) -> float | None:
-    """The steps up to which the program's own loop or trainer counts by default, where no option may say otherwise."""
+def steps_by_default(process: TrainingProcess, profile: Profile) -> float | None:
+    """The steps of a run whose length nothing fixes, unless who starts it says something else: by the configuration
+    that its script names by default, or by the default up to which its own loop or trainer counts."""
+    usual = process.settings.usual_total
+    if usual is not None:
+        return Pace.of(process, profile).steps(usual)
     if isinstance(process.settings.total, Set) or process.options.open_because:
         return None
     found = default_steps(process.text.texts)

@@ -234,6 +234,8 @@ class TrainingSettings(Struct, eq=False):
     """Global batch size in samples, to bring `samples` and `steps` together."""
     usual_total: Quantity | None = None
     """Where the length is up to who starts the script: what it is unless they say something else."""
+    usual_interval: Quantity | None = None
+    """The same for what passes between saves."""
     unseen_config: str = ""
     """Why a configuration that it is given is not seen whole: any option may stand there."""
     stop_signals: frozenset[str] = frozenset()

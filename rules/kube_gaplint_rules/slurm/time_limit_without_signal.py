@@ -26,6 +26,9 @@ SHORT_JOB = 3600.0
 """Seconds of time limit up to which the whole job is a small loss."""
 FEW_GPUS = 4
 """GPUs up to which hours of work are a small loss."""
+GENEROUS = 7 * 86400.0
+"""Seconds of time limit above which it is rather what a site allows than the length of a run of which nothing is
+seen."""
 SMALL_JOB = 16.0
 """Hours of the time limit times GPUs up to which the whole job is a small loss."""
 FASTEST_STEP = 0.005
@@ -49,15 +52,16 @@ def check(batch: Batch, context: Context) -> Iterator[Gap]:
     A training job with `--time` but neither `--signal` nor an option by which the program itself saves and leaves in
     time (Megatron's `--exit-duration-in-mins`, NeMo's `max_time_per_run`, Lightning's `max_time`). A program whose
     options are not all seen, or whose configuration is not, is judged where its text stands in the repository and
-    mentions no limit of time. Info where
-    the limit is an hour or less, for jobs of up to 4 GPUs or 16 GPU-hours in all, where the script tells neither nodes
-    nor GPUs (whoever submits it chooses them, and may choose few), where the framework has no means of its own to save
-    at a signal or a time (verl), where the program's own text acts on SIGTERM, and where the run may well be done by
-    then: up to 64 GPUs, and the limit leaves two seconds or more for each of its steps, be their number an option or
-    the default up to which its own loop or its trainer counts. Quiet where it leaves more than a minute for each, where
-    the program saves every 10 minutes or more often, or by a loop of its own every 100 steps (`if step % 100 == 0`),
-    and where nothing is known of it. Smoke tests of up to 200 steps and trainings on a toy data set (MNIST) are left
-    alone.
+    mentions no limit of time. Info where the limit is an hour or less, or over a week for a script of your own of which
+    neither the text nor the length is seen, for jobs of up to 4 GPUs or 16 GPU-hours in all, where the script tells
+    neither nodes nor GPUs (whoever submits it chooses them, and may choose few), where the framework has no means of
+    its own to save at a signal or a time (verl), where the program's own text acts on SIGTERM, and where the run may
+    well be done by then: up to 64 GPUs, and the limit leaves two seconds or more for each of its steps, be their number
+    an option, the default up to which its own loop or its trainer counts, or that of the configuration that the script
+    names by default (`--config ${CONFIG:-base.yaml}`). Quiet where it leaves more than a minute for each, where the
+    program saves every 10 minutes or more often, or every 100 steps by a loop of its own (`if step % 100 == 0`) or by
+    such a configuration, and where nothing is known of it. Smoke tests of up to 200 steps and trainings on a toy data
+    set (MNIST) are left alone.
 
     ## Why it hurts
     At the limit Slurm sends SIGTERM to the steps, and SIGKILL after `KillWait`, 30 seconds by default: enough for a
@@ -121,13 +125,15 @@ def check(batch: Batch, context: Context) -> Iterator[Gap]:
         gpus is not None and (gpus <= FEW_GPUS or gpus * seconds.value / 3600.0 <= SMALL_JOB)
     )
     unsized = batch.leaves_its_size_open
+    generous = seconds.value > GENEROUS and not any(map(_is_seen, processes)) and not any(each)
     helpless = all(_is_helpless(process) for process in processes)
     pace = [one for one in each if one is not None]
     may_be_done = (
         gpus is not None
         and gpus <= ONE_RACK
         and all(
-            (left := _by_default(process, seconds.value) if one is None else one) is not None and left >= ORDINARY_STEP
+            (left := _by_default(process, context, seconds.value) if one is None else one) is not None
+            and left >= ORDINARY_STEP
             for one, process in zip(each, processes, strict=True)
         )
     )
@@ -140,7 +146,9 @@ def check(batch: Batch, context: Context) -> Iterator[Gap]:
         f"the job is killed after {duration(seconds.value)}{share}, {end}",
         (f"where its save takes longer, {lost}" if hears else lost) + (f": {hour} for each hour" if hour else ""),
         detail="time",
-        severity=Severity.INFO if small or unsized or helpless or hears or may_be_done else Severity.WARNING,
+        severity=Severity.INFO
+        if small or unsized or generous or helpless or hears or may_be_done
+        else Severity.WARNING,
         fix=_fix(batch, processes, seconds.value, hears=hears),
     )
 
@@ -186,6 +194,12 @@ def _is_helpless(process: TrainingProcess) -> bool:
     return fixed and next(process.text.texts, None) is None
 
 
+def _is_seen(process: TrainingProcess) -> bool:
+    """Its text is, or it is a framework's own program."""
+    own = process.framework is None or process.framework.name in LIBRARIES
+    return not own or next(process.text.texts, None) is not None
+
+
 def _acts_on_sigterm(process: TrainingProcess) -> bool:
     """Its own text has to do with SIGTERM. A framework's may be there without being switched on."""
     own = process.framework is None or process.framework.name in LIBRARIES
@@ -198,9 +212,9 @@ def _seconds_a_step(process: TrainingProcess, context: Context, limit: float) ->
     return limit / steps if steps is not None and steps > 0 else None
 
 
-def _by_default(process: TrainingProcess, limit: float) -> float | None:
-    """The same for the steps that the program's own loop or trainer makes unless something else is asked for."""
-    steps = steps_by_default(process)
+def _by_default(process: TrainingProcess, context: Context, limit: float) -> float | None:
+    """The same for the steps that it makes unless something else is asked for."""
+    steps = steps_by_default(process, context.profile)
     return None if not steps else limit / steps
 
 
@@ -233,7 +247,8 @@ def _has_exit_option(process: TrainingProcess) -> bool:
 def _loses_little(process: TrainingProcess, context: Context) -> bool:
     interval = process.settings.save_interval
     if not isinstance(interval, Set):
-        return False
+        usual = process.settings.usual_interval
+        return usual is not None and usual.unit == "steps" and usual.amount <= FEW_STEPS
     between = Pace.of(process, context.profile).seconds(interval.value)
     if between is None and interval.origin.via == "derived":
         return interval.value.unit == "steps" and interval.value.amount <= FEW_STEPS
