@@ -20,7 +20,8 @@ from kube_gaplint.launch.launchers.base import matches
 from kube_gaplint.launch.processes import DISTRIBUTED
 from kube_gaplint.lazy_re import globs
 from kube_gaplint.model.command import Command
-from kube_gaplint.model.gpu_use import hides_all, told_cpu
+from kube_gaplint.model.cpu_use import told_cpu
+from kube_gaplint.model.gpu_use import hides_all
 from kube_gaplint.model.setting import Absent, Set, Unknown
 from kube_gaplint.model.training import OptionValue, TrainingProcess
 from kube_gaplint.model.units import slept_seconds

@@ -20,6 +20,7 @@ from kube_gaplint.facts.fabric import (
 from kube_gaplint.facts.nvlink import has_nvlink
 from kube_gaplint.facts.torch import MAKES_A_GROUP
 from kube_gaplint.model.command import Command, EndStatus, LostStatus, ShellInFront, Word
+from kube_gaplint.model.cpu_use import trains_on_cpu
 from kube_gaplint.model.environment import Environment
 from kube_gaplint.model.pod import affinity
 from kube_gaplint.model.program_text import ProgramText
@@ -325,7 +326,7 @@ class TrainingProcess(Struct, eq=False):
         vendors = {accelerator.vendor for accelerator in self.container.accelerators}
         if vendors and not vendors & NCCL_VENDORS:
             return False
-        if self.trains_by_itself:
+        if self.trains_by_itself or (workload.asks_for_no_accelerator and trains_on_cpu(self)):
             return False
         if self.launched_bare and self._many_tasks:
             return True
