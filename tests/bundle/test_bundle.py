@@ -400,6 +400,28 @@ def test_scripts_beside_and_above_are_read_on_demand(root: Path) -> None:
     assert found is not None and found.place(0, 3).source.path == "scripts/train.sh"
 
 
+def test_a_copy_on_another_machine_is_read_by_the_end_of_its_path(root: Path) -> None:
+    texts = {
+        "run.sh": "beside\n",
+        "data.yaml": "a: 1\n",
+        "deep/go.sh": "deeper\n",
+        "job.sbatch": "#SBATCH -N 2\nsrun x\n",
+    }
+    write(root, {".git/HEAD": "x", "a/b/fit.py": "below\n", **{f"jobs/{name}": text for name, text in texts.items()}})
+    write(root.parent, {"outside.sh": "secret\n"})
+    bundle = loaded("jobs/job.sbatch").bundle
+    (script,) = bundle.scripts
+    read = {
+        path: found.text
+        for path in ("/lustre/run.sh", "~/run.sh", "\ue000/run.sh", "/x/jobs/run.sh", "/home/me/other/a/b/fit.py")
+        if (found := bundle.text_of_copy(path, script.file)) is not None
+    }
+    assert list(read.values()) == ["beside\n"] * 4 + ["below\n"]
+    for path in ("run.sh", "/usr/local/bin/run.sh", "/lustre/fit.py", "/lustre/go.sh", "/lustre/data.yaml", "/none.py"):
+        assert bundle.text_of_copy(path, script.file) is None, path
+    assert bundle.text_of_copy("/x/../../outside.sh", script.file) is None
+
+
 def test_a_checkout_on_another_machine_is_read_by_the_name_of_the_repository(root: Path) -> None:
     write(root, {".git/HEAD": "x", "slurm/job.sbatch": "#SBATCH -N 2\nsrun x\n", "env/start.sh": "here\n"})
     write(root.parent, {"outside.sh": "secret\n"})

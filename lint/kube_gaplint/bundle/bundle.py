@@ -37,6 +37,9 @@ if TYPE_CHECKING:
 Found: TypeAlias = "KubeObject | Unknown | None"
 
 _LARGEST_REFERRED = 2**20
+_PROGRAMS = (".py", ".sh", ".bash")
+_OF_THE_SYSTEM = (["bin"], ["dev"], ["etc"], ["lib"], ["proc"], ["sbin"], ["sys"], ["usr"], ["var"])
+"""Folders below `/` that hold nothing of anybody's own."""
 _MOST_FILES_A_FOLDER = 400
 _MOST_FILES_SEARCHED = 4000
 
@@ -286,6 +289,23 @@ class Bundle(Struct, eq=False, dict=True):
                 if found is not None:
                     return found
         return None
+
+    def text_of_copy(self, path: str, file: FileId) -> PlacedText | None:
+        """The text of a program by its path on a cluster to which somebody copied what lies here: the file of that name
+        in the folder of `file`, or at the end of that path below the top folder of the repository."""
+        *folders, name = path.split("/")
+        if not folders or not name.endswith(_PROGRAMS) or folders[1:2] in _OF_THE_SYSTEM:
+            return None
+        for at in range(1, len(folders)):
+            found = self.text_at_top("/".join((*folders[at:], name)), file)
+            if found is not None:
+                return found
+        key = (file.root, file.folder, "./" + name)
+        if key not in self._near:
+            beside = file.beside(name)
+            self._near[key] = None if beside is None else self._source(beside)
+        source = self._near[key]
+        return None if source is None else WholeText(source)
 
     def files_near(self, file: FileId) -> Files:
         """`text_near` for one file: what a batch script reads where it stands."""

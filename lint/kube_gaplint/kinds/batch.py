@@ -104,11 +104,16 @@ def of_file(script: ScriptFile, bundle: Bundle) -> BatchScript:
 
 
 def _files(file: FileId, bundle: Bundle) -> Files:
-    """What a batch script reads: beside it, or by the path of a checkout of its repository on the cluster."""
+    """What a batch script reads: beside it, by the path of a checkout of its repository on the cluster, or by that of a
+    copy of what lies here."""
 
     def find(path: str) -> PlacedText | None:
         found = None if path.startswith(HOLE) else bundle.text_near(path, file)
-        return bundle.text_in_checkout(path, file) if found is None else found
+        if found is None:
+            found = bundle.text_in_checkout(path, file)
+        if found is None and path.startswith(("/", "~/", HOLE)):
+            found = bundle.text_of_copy(path, file)
+        return found
 
     return find
 
