@@ -259,10 +259,14 @@ def interest_of(data: bytes, *, json: bool = False, kinds: frozenset[str] = froz
             open_kinds |= 2
             if kind == facts.CLEANER_KIND and facts.CLEANER_MARK in text:
                 found = found or "evidence"
+            open_kinds |= 4 * (kind in facts.WATCHER_KINDS)
     if not open_kinds:
         return found
     if open_kinds & 2:
-        return "judged" if _speaks_of_training(text.lower()) else found
+        lower = text.lower()
+        if _speaks_of_training(lower):
+            return "judged"
+        return "evidence" if open_kinds & 4 and _holds(lower, facts.WATCHERS) else found
     return "judged" if _holds(text.lower(), facts.CONFIGURATION_WORDS) else found
 
 

@@ -55,6 +55,20 @@ CLEANER_KIND, CLEANER_MARK = "CronJob", "claimName"
 SHARING_MARK = "timeSlicing:"
 """What a configuration of NVIDIA's device plugin holds by which pods share cards: evidence, in Helm values too."""
 
+NODE_WATCHERS = (
+    "node-problem-detector", "nvsentinel", "health-monitoring-agent", "autopilot", "node-health", "node-doctor",
+    "descheduler", "draino", "gpu-health", "node-remedy", "fence-agents", "node-monitoring-agent", "noderepair=true",
+)  # fmt: skip
+"""What the images, charts and switches of programs hold that watch nodes and take bad ones out: evidence."""
+LOG_SHIPPERS = (
+    "fluent-bit", "fluentd", "fluent-operator", "promtail", "grafana/alloy", "grafana/agent", "filebeat", "/vector:",
+    "logstash", "opentelemetry-collector", "otel/", "datadog/agent", "splunk", "logdna", "sumologic",
+    "newrelic-logging", "cloudwatch-agent", "ops-agent",
+)  # fmt: skip
+"""The same of programs that carry the logs of containers out of the node."""
+WATCHERS = (*NODE_WATCHERS, *LOG_SHIPPERS)
+WATCHER_KINDS = frozenset({"DaemonSet", "Deployment", "HelmRelease", "HelmChart", "Application"})
+
 NAMED_KINDS = frozenset(
     {
         "ConfigMap", "Secret", "PersistentVolumeClaim", "PersistentVolume", "Service", "ExternalSecret", "SealedSecret",

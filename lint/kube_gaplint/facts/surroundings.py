@@ -7,6 +7,7 @@ systemd.exec(5) (LimitMEMLOCK) and limits.conf(5).
 from __future__ import annotations
 
 from kube_gaplint import lazy_re
+from kube_gaplint.facts.candidates import LOG_SHIPPERS, NODE_WATCHERS
 from kube_gaplint.lazy_re import globs
 
 # Node labels (in selectors and affinity) and annotations of pods that only this autoscaler's users write.
@@ -55,23 +56,28 @@ KARPENTER_IMAGES = ("*karpenter/controller*", "*karpenter/karpenter*")
 MESH_KINDS = (("networking.istio.io", "Sidecar"), ("security.istio.io", "PeerAuthentication"),
               ("install.istio.io", "IstioOperator"), ("kubeflow.org", "Profile"))  # fmt: skip
 
-# Programs that watch nodes and take bad ones out, by image.
-NODE_HEALTH_IMAGES = (
-    "*node-problem-detector*", "*nvsentinel*", "*health-monitoring-agent*", "*autopilot*", "*node-health*",
-    "*node-doctor*", "*descheduler*", "*draino*", "*gpu-health*", "*node-remedy*", "*fence-agents*",
-)  # fmt: skip
+# Programs that watch nodes and take bad ones out, by image or chart.
+NODE_HEALTH_IMAGES = tuple(f"*{mark}*" for mark in NODE_WATCHERS)
 # Programs that carry the logs of containers out of the node, by image.
-LOG_SHIPPER_IMAGES = (
-    "*fluent-bit*", "*fluentd*", "*fluent-operator*", "*promtail*", "*grafana/alloy*", "*grafana/agent*", "*filebeat*",
-    "*/vector:*", "*logstash*", "*opentelemetry-collector*", "*otel/*collector*", "*datadog/agent*",
-    "*splunk*", "*logdna*", "*sumologic*", "*newrelic-logging*", "*cloudwatch-agent*", "*ops-agent*",
-)  # fmt: skip
+LOG_SHIPPER_IMAGES = tuple("*otel/*collector*" if mark == "otel/" else f"*{mark}*" for mark in LOG_SHIPPERS)
+CHARTS = {
+    ("helm.toolkit.fluxcd.io", "HelmRelease"): (("spec", "chart", "spec", "chart"),),
+    ("helm.cattle.io", "HelmChart"): (("spec", "chart"),),
+    ("argoproj.io", "Application"): (("spec", "source", "chart"), ("spec", "sources", "[]", "chart")),
+}
+"""Where an object that installs a chart names it."""
 LOG_SHIPPER_NAME = lazy_re.compile(r"logs?-?(?:ship|forward|collect|agent|router|upload|sync|tail)")
 """Names of sidecars that carry logs away."""
 NODE_HEALTH_KINDS = (
     ("cluster.x-k8s.io", "MachineHealthCheck"), ("remediation.medik8s.io", "NodeHealthCheck"),
     ("slurm.nebius.ai", "ActiveCheck"), ("machine.openshift.io", "MachineHealthCheck"),
+    ("containerservice.azure.com", "ManagedCluster"), ("containerservice.azure.com", "ManagedClustersAgentPool"),
+    ("containerservice.azure.upbound.io", "KubernetesCluster"),
+    ("containerservice.azure.upbound.io", "KubernetesClusterNodePool"),
+    ("infrastructure.cluster.x-k8s.io", "AzureManagedMachinePool"), ("eks.amazonaws.com", "NodeClass"),
 )  # fmt: skip
+"""Objects of what finds bad nodes, and of clusters whose provider repairs nodes without being asked: AKS, EKS Auto
+Mode."""
 
 NODE_REPAIR: dict[tuple[str, str], tuple[tuple[str, ...], ...]] = {
     ("container.cnrm.cloud.google.com", "ContainerNodePool"): (("spec", "management", "autoRepair"),),
@@ -80,8 +86,13 @@ NODE_REPAIR: dict[tuple[str, str], tuple[tuple[str, ...], ...]] = {
     ("infrastructure.cluster.x-k8s.io", "AWSManagedMachinePool"): (("spec", "nodeRepairConfig", "enabled"),),
     ("eks.aws.upbound.io", "NodeGroup"): (("spec", "forProvider", "nodeRepairConfig", "enabled"),),
     ("eks.services.k8s.aws", "Nodegroup"): (("spec", "nodeRepairConfig", "enabled"),),
-}
-"""Where a node pool says that its provider repairs or replaces bad nodes."""
+    ("eksctl.io", "ClusterConfig"): (
+        ("managedNodeGroups", "[]", "nodeRepairConfig", "enabled"), ("autoModeConfig", "enabled"),
+    ),
+    ("kops.k8s.io", "Cluster"): (("spec", "nodeProblemDetector", "enabled"),),
+}  # fmt: skip
+"""Where a node pool says that its provider repairs or replaces bad nodes; `[]` stands for each element of a list that
+may be a group of GPU nodes."""
 
 AUTOPILOT: dict[tuple[str, str], tuple[tuple[str, ...], ...]] = {
     ("container.cnrm.cloud.google.com", "ContainerCluster"): (("spec", "enableAutopilot"),),

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
+from kube_gaplint.facts import instances
 from kube_gaplint.facts import surroundings as facts
 from kube_gaplint.facts.candidates import SHARING_MARK
 from kube_gaplint.facts.schedulers import POD_GROUP_KEYS
@@ -147,8 +148,11 @@ class Around(Struct, dict=True):
         if key in facts.MESH_KINDS:
             self._mesh_kinds.append(item)
         for path in facts.NODE_REPAIR.get(key, ()):
-            if self._node_health is None and Part.of(item.node).is_true(*path):
+            if self._node_health is None and any(part.is_true() for part in _parts(Part.of(item.node), path)):
                 self._node_health = Evidence(what, origin)
+        for path in facts.CHARTS.get(key, ()):
+            for chart in _parts(Part.of(item.node), path):
+                self._by_name(chart.text() or "", Evidence(what, chart.origin))
         for path in facts.AUTOPILOT.get(key, ()):
             if Part.of(item.node).is_true(*path):
                 self._fills_requests = Evidence(f"GKE Autopilot ({what})", origin)
@@ -170,12 +174,17 @@ class Around(Struct, dict=True):
 
     def _by_image(self, item: KubeObject, what: str) -> None:
         for container in Part.of(item.node).at("spec", "template", "spec", "containers").items():
-            image = container.text("image") or ""
-            evidence = Evidence(what, container.at("image").origin)
-            if self._node_health is None and facts.matches(image, facts.NODE_HEALTH_IMAGES):
-                self._node_health = evidence
-            if self._log_shipper is None and facts.matches(image, facts.LOG_SHIPPER_IMAGES):
-                self._log_shipper = evidence
+            self._by_name(container.text("image") or "", Evidence(what, container.at("image").origin))
+            gates = container.at("env").named("FEATURE_GATES")  # of Karpenter's controller
+            if gates is not None and "NodeRepair=true" in (gates.text("value") or ""):
+                self._node_health = self._node_health or Evidence(what, gates.origin)
+
+    def _by_name(self, name: str, evidence: Evidence) -> None:
+        """What an image, or a chart, is for."""
+        if self._node_health is None and facts.matches(name, facts.NODE_HEALTH_IMAGES):
+            self._node_health = evidence
+        if self._log_shipper is None and facts.matches(name, facts.LOG_SHIPPER_IMAGES):
+            self._log_shipper = evidence
 
     def _index(self, item: KubeObject, selector: Part) -> None:
         """Keep an object under the first label that it selects by."""
@@ -417,3 +426,17 @@ def _service(item: KubeObject, roles: tuple[str, ...]) -> NetworkService:
     ports = tuple(port.value for one in spec.at("ports").items() if isinstance(port := one.integer("port"), Set))
     unready = spec.boolean("publishNotReadyAddresses", default=False, note="the API's default")
     return NetworkService(item.name, roles, headless, unready, ports, Part.of(item.node).origin)
+
+
+def _parts(root: Part, path: tuple[str, ...]) -> list[Part]:
+    """The parts at a path of `facts.surroundings`."""
+    if "[]" not in path:
+        return [root.at(*path)]
+    at = path.index("[]")
+    return [part.at(*path[at + 1 :]) for part in root.at(*path[:at]).items() if not _without_gpus(part)]
+
+
+def _without_gpus(group: Part) -> bool:
+    """Whether the machines of a group of nodes are surely without GPUs."""
+    machine = instances.machine(group.text("instanceType") or "")
+    return machine is not None and machine.accelerator == instances.NONE

@@ -28,8 +28,9 @@ def check(workload: Workload, context: Context) -> Iterator[Gap]:
     health check in an init container or in front of training in the script (`dcgmi diag`, a script whose name says so,
     `nvidia-smi` where its failure ends the pod), no node affinity or selector for a health label, no list of hosts. It
     keeps quiet where the paths or the profile (`node_health`) tell of something that finds and removes bad nodes: the
-    node problem detector, NVSentinel, Autopilot, a MachineHealthCheck, HyperPod, a pool of GKE, AKS or CoreWeave. Of
-    batch scripts nothing is said: checks between jobs belong to Slurm's prolog.
+    node problem detector, NVSentinel, Autopilot, a MachineHealthCheck, HyperPod, a pool of GKE, AKS or CoreWeave, node
+    groups of EKS or Karpenter that are repaired. Of batch scripts nothing is said: checks between jobs belong to
+    Slurm's prolog.
 
     ## Why it hurts
     A GPU that has failed once often fails again, and the scheduler likes an empty node. On 63 B200 nodes three of them
