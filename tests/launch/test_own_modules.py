@@ -44,6 +44,7 @@ def text_of(line: str, files: dict[str, str], *, beside_all: bool = True) -> Pro
         ),
         ("python a/train.py", {"a/train.py": "import b\n", "b.py": "import a.train\nimport b\n"}, 2),
         ("python a/train.py", {"a/train.py": "m = __import__('b')\n", "b.py": ""}, 2),
+        ("python train.py", {"train.py": "import lib as own\nimport lib.x as x\n", "lib/x.py": ""}, 2),
         ("python -m p.train", {"src/p/train.py": "import p.m\n", "src/p/m.py": ""}, 2),
         ("python /home/me/repo/a/train.py", {"a/train.py": ""}, 1),
         ("ray job submit --working-dir jobs -- python train.py", {"jobs/train.py": ""}, 1),

@@ -42,7 +42,7 @@ from kube_gaplint.launch.lookup import Lookup, ScriptFacts
 from kube_gaplint.launch.options import NO_SPEC, parse_options
 from kube_gaplint.launch.shared import path_of
 from kube_gaplint.model.environment import Environment, Layered, differing
-from kube_gaplint.model.program_lines import READS_BACK, decides_on_saves, restores_only_if, saves_in_a_loop
+from kube_gaplint.model.program_lines import READS_BACK, decides_on_saves, restores_only_if, saved_by_keras, saves_in_a_loop
 from kube_gaplint.model.program_text import ProgramText
 from kube_gaplint.model.setting import Absent, Origin, Set, Setting, Unknown, mapped
 from kube_gaplint.model.training import (
@@ -920,6 +920,8 @@ class _Reader:
             return missing if isinstance(missing, Unknown) else Unknown("its text is not visible", self.look.home)
         if script.save_paths:
             return Set(True, script.save_paths[0].origin or script.origin)
+        if saved_by_keras(next(self.text.texts, "")):
+            return Set(True, Origin(script.origin.place, "derived", "its text gives Keras a ModelCheckpoint"))
         nowhere = Origin(script.origin.place, "derived", "nothing in the visible script saves")
         return missing if isinstance(missing, Unknown) else Set(False, nowhere)
 
@@ -1262,8 +1264,8 @@ class _Reader:
                 told = script.keywords.get(call, {}).get(keyword)
                 if isinstance(told, Set):
                     return Set(told.value.strip().lower() not in _FALSE, told.origin)
-                if isinstance(told, Unknown):
-                    return told
+                if isinstance(told, Unknown) and self.text.mentions(f"def {call}(") is not True:
+                    return told  # a function of its own that is called alike takes other things
             if isinstance(missing, Absent) and not script.loads:
                 # What it reads only by options that are left out is none of its loads; whoever reads it should find it.
                 reads = any(word in next(self.text.texts, "") for word in READS_BACK)

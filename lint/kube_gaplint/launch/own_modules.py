@@ -101,8 +101,10 @@ class OwnModules:
 
     def _modules(self, here: str, module: str, names: tuple[str, ...]) -> Iterator[tuple[str, str]]:
         top = module.partition(".")[0]
-        if top and (top in sys.stdlib_module_names or not self._strangers.isdisjoint((top, module))):
+        if top in sys.stdlib_module_names or module in self._strangers:
             return
+        if top in KNOWN_PACKAGES and top in self._strangers:
+            return  # another one may be a folder without a module of its own, of which a part is found
         base, roots = module.replace(".", "/"), self.roots
         if not top:
             level = len(module) - len(module.lstrip("."))

@@ -20,6 +20,7 @@ from msgspec import Struct, field
 from kube_gaplint import lazy_re
 from kube_gaplint.launch.python_order import FUNCTIONS
 from kube_gaplint.launch.python_values import text_of
+from kube_gaplint.model.program_lines import trained_by_keras
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -89,7 +90,7 @@ _BY_HAND = lazy_re.compile(r"\.backward\(|\bopt\w*\.step\(")
 """A training loop that the program writes itself: nothing behind it resumes unseen."""
 _OTHER_WAYS = lazy_re.compile(
     r"BackupAndRestore|\bget_checkpoint\(|resume_or_load|AutoResume|auto_resume|CheckpointManager|latest_checkpoint\("
-    r"|torchsnapshot|torchft|MonitoredTrainingSession|set_defaults\(\s*\*\*|\bexec\(|tf\.train\.Checkpoint"
+    r"|torchsnapshot|torchft|keras_?tuner|MonitoredTrainingSession|set_defaults\(\s*\*\*|\bexec\(|tf\.train\.Checkpoint"
 )
 """Other means to go on, which are not followed."""
 _TAKES_OVER = lazy_re.compile(
@@ -124,7 +125,7 @@ class Way(Struct, frozen=True):
 def restoring_ways(texts: tuple[str, ...], *, by_trainer: bool = False) -> tuple[Way, ...] | None:
     """The ways on which a program reads a checkpoint back before it trains; None where they are not known. `texts`
     begin with the script; `by_trainer`: what trains is a library's trainer that goes on only from what it is told."""
-    by_hand = by_trainer or any(lazy_re.found_in(text, _BY_HAND) for text in texts)
+    by_hand = by_trainer or any(lazy_re.found_in(text, _BY_HAND) or trained_by_keras(text) for text in texts)
     if len(texts) > 200 or not by_hand or any(lazy_re.found_in(text, _OTHER_WAYS) for text in texts):
         return None
     return _paths(texts)

@@ -46,6 +46,9 @@ READS_BACK = ("load_state", "load_checkpoint", "load_ckpt", "load_snapshot", "to
               "from_checkpoint", "set_state_dict", "set_optimizer_state_dict", "dcp.load", "load_model",
               "load_weights", "load_from", "loader.load(", "checkpointer.load")  # fmt: skip
 """Words without any of which a program reads no checkpoint."""
+_KERAS = lazy_re.compile(r"^[ \t]*(?:from|import)[ \t]+(?:keras|keras_core|tensorflow)\b", re.MULTILINE)
+_KERAS_FITS = lazy_re.compile(r"\.fit(?:_generator)?\(")
+_KERAS_SAVES = lazy_re.compile(r"(?<![\w.])(?:[\w.]*\bcallbacks\.)?ModelCheckpoint\(")
 _MOST_TEXT = 1_000_000
 
 
@@ -76,6 +79,18 @@ def decides_on_saves(texts: Iterable[str], name: str) -> bool:
 def saves_in_a_loop(texts: Iterable[str]) -> bool:
     """Whether a program surely saves while it trains, by a loop of its own and under no switch."""
     return any(map(_saves_in_a_loop, texts))
+
+
+def trained_by_keras(text: str) -> bool:
+    """Whether a text lets Keras train, which goes on with nothing unless it is told to."""
+    return lazy_re.found_in(text, _KERAS) and lazy_re.found_in(text, _KERAS_FITS)
+
+
+def saved_by_keras(text: str) -> bool:
+    """Whether a text lets Keras train and save while it does, under no condition."""
+    if len(text) > _MOST_TEXT or not trained_by_keras(text) or _KERAS_SAVES.search(text) is None:
+        return False
+    return any(_KERAS_SAVES.search(line.text) is not None and not line.conditions for line in _lines(text))
 
 
 def restores_only_if(texts: Iterable[str], name: str) -> bool:
