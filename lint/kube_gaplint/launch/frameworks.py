@@ -42,7 +42,13 @@ from kube_gaplint.launch.lookup import Lookup, ScriptFacts
 from kube_gaplint.launch.options import NO_SPEC, parse_options
 from kube_gaplint.launch.shared import path_of
 from kube_gaplint.model.environment import Environment, Layered, differing
-from kube_gaplint.model.program_lines import READS_BACK, decides_on_saves, restores_only_if, saved_by_keras, saves_in_a_loop
+from kube_gaplint.model.program_lines import (
+    READS_BACK,
+    decides_on_saves,
+    restores_only_if,
+    saved_by_keras,
+    saves_in_a_loop,
+)
 from kube_gaplint.model.program_text import ProgramText
 from kube_gaplint.model.setting import Absent, Origin, Set, Setting, Unknown, mapped
 from kube_gaplint.model.training import (
