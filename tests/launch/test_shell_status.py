@@ -89,6 +89,9 @@ def way(text: str, name: str = "torchrun", **files: str) -> str:
         # what comes after it
         ("torchrun t.py; echo done", "later"),
         ("cd /app\ntorchrun t.py\nsleep 600   # keep it", "later"),
+        ("torchrun t.py\nsleep infinity", ""),
+        ("torchrun t.py || true\nsleep 7d\necho done", ""),
+        ("torchrun t.py\nsleep infinity &\necho done", "later"),
         ("torchrun t.py\nsync", "later"),
         ("torchrun t.py\npython convert.py\necho done", "later"),
         ("torchrun t.py\npython convert.py", ""),

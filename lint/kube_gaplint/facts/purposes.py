@@ -405,7 +405,8 @@ USES_A_MODEL = TRAINS_NOTHING | {
 }  # fmt: skip
 
 # Calls in a visible program that train: gradients, optimiser steps, a trainer's fit.
-TRAINING_CALLS = (".backward(", "optimizer.step(", ".fit(", ".train(", "value_and_grad", "Trainer(", "train_step(")
+STEP_CALLS = (".backward(", "optimizer.step(")
+TRAINING_CALLS = (*STEP_CALLS, ".fit(", ".train(", "value_and_grad", "Trainer(", "train_step(")
 
 # What stands in the text of a program that takes gradients by itself or by a trainer of networks.
 SIGNS_OF_GRADIENTS = ("backward(", "optim", "Optim", "loss", "value_and_grad", "lightning", "TrainingArguments")

@@ -274,6 +274,8 @@ def _trial(process: TrainingProcess) -> _Hint | None:
     seen = _visibly_no_training(process, name)
     if seen is None and _only_applies(process):
         return _Hint("inference", f"the text of {name} uses a model and trains nothing", 4)
+    if seen is None and _trains_in_comments_alone(process):
+        return _Hint("inference", f"the training in {name} is commented out, and it uses a model", 4)
     if seen is None and _makes_a_tokenizer(process, name):
         return _Hint("processing", f"{name} makes a tokenizer", 4)
     if seen is None and process.framework is None and _takes_nothing_that_trains(process):
@@ -298,6 +300,19 @@ def _hands_its_work_to_jobs(process: TrainingProcess) -> bool:
     if process.workload.batch is None or not isinstance(process.role.pod.accelerator_count, Absent):
         return False
     return _SUBMITS.search(next(process.text.texts, "")) is not None
+
+
+_COMMENT = lazy_re.compile(r"^[ \t]*#.*$", re.MULTILINE)
+
+
+def _trains_in_comments_alone(process: TrainingProcess) -> bool:
+    """Whether the step of a program's training stands in comments, and what is left takes a finished model."""
+    text = _own_text(process)
+    if text is None or not any(call in text for call in purposes.STEP_CALLS):
+        return False
+    code = _COMMENT.sub("", text)
+    trains = any(call in code for call in purposes.TRAINING_CALLS)
+    return not trains and any(call in code for call in (*purposes.INFERENCE_CALLS, "load_state_dict("))
 
 
 def _only_applies(process: TrainingProcess) -> bool:

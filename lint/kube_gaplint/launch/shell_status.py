@@ -36,6 +36,7 @@ from kube_gaplint.launch.shell_tree import (
     Statement,
 )
 from kube_gaplint.model.command import Command, EndStatus, LostStatus, Script, StatusLoss
+from kube_gaplint.model.endless import sleeps_on
 from kube_gaplint.model.setting import Set, Setting
 from kube_gaplint.text.limits import SCRIPT
 
@@ -409,6 +410,8 @@ class _Analysis(Struct, frozen=True):
                 shown = final is not None and self.shows(final) and words[1:] in ([], ["$?"], ["${?}"])
                 return self.exit(["exit", "0"] if shown else words, statement, fate)
             final = None if background else statement
+            if not background and self.stays(statement):
+                return _UNKNOWN  # the shell does not end: nobody takes it for finished
             if words[:1] == ["return"] or (words[:1] == ["exec"] and len(words) > 1 and not self.succeeds(statement)):
                 return _UNKNOWN
             if not isinstance(statement, Simple) and _ENDS.search(self.text, statement.start, statement.end):
@@ -491,6 +494,11 @@ class _Analysis(Struct, frozen=True):
         """The text of the function that a simple command calls; empty for anything else."""
         function = self.functions.get(next(iter(self.words(statement)), ""))
         return "" if function is None else self.text[function.start : function.end]
+
+    def stays(self, statement: Statement) -> bool:
+        """A `sleep infinity` that keeps the shell, and its container, for somebody to log in."""
+        words = self.words(statement)
+        return words[:1] == ["sleep"] and any(map(sleeps_on, words[1:]))
 
     def succeeds(self, statement: Statement) -> bool:
         """It ends with 0 whatever the command before it did."""

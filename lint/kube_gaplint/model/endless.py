@@ -72,9 +72,10 @@ def _for_ever(command: Command) -> bool:
     if command.expected == "repeated":
         return command.unending
     if command.name == "sleep":
-        return any(_long(text) for text in words[1:])
+        return any(sleeps_on(text) for text in words[1:])
     return "timeout" not in command.wrappers and serves(command.name, [word.prefix for word in command.words[1:]])
 
 
-def _long(text: str) -> bool:
+def sleeps_on(text: str) -> bool:
+    """Whether `sleep` is told to last until somebody has come and gone (`infinity`, `7d`)."""
     return text in ("infinity", "inf") or (slept_seconds(text, 14) or 0.0) > LONGEST_NAP
