@@ -142,6 +142,29 @@ def test_which_program_trains(text: str, programs: list[str]) -> None:
     assert [process.program for process in of(text)] == programs
 
 
+@pytest.mark.parametrize(
+    ("text", "ways"),
+    [
+        ("if $A; then torchrun t.py; else export NCCL_ALGO=Ring; torchrun t.py; fi\n", [None, "Ring"]),
+        ("if $A; then torchrun t.py; else export LR=1; torchrun t.py; fi\n", [None]),
+        ("torchrun t.py\nNCCL_ALGO=Tree torchrun t.py\nNCCL_ALGO=Ring torchrun t.py\n", [None, "Tree", "Ring"]),
+        ("torchrun --max-restarts 3 t.py\ntorchrun t.py\n", [None, None]),
+        ("torchrun --node-rank 0 t.py\ntorchrun --node-rank 1 t.py\n", [None]),
+        ("torchrun t.py &\ntorchrun t.py\nwait\n", [None, None]),
+        ("while true; do torchrun t.py && break; export NCCL_ALGO=Ring; done\n", [None]),
+        ("torchrun t.py\nNCCL_ALGO=Tree torchrun t.py\ntorchrun t.py --x\n", [None, None, "Tree"]),
+        ("".join(f"NCCL_ALGO={at} torchrun t.py\n" for at in range(9)), ["0", "1", "2", "3"]),
+    ],
+)
+def test_ways_to_start_the_same_program(text: str, ways: list[str | None]) -> None:
+    assert [value(process.environment.get("NCCL_ALGO")) for process in of(text)] == ways
+
+
+def test_every_start_of_a_program_is_known() -> None:
+    (process,) = of("torchrun t.py\ntorchrun t.py\npython prepare.py\nsrun python -u t.py\n")
+    assert len(process.launched) == 3
+
+
 def test_opaque_processes_say_why() -> None:
     (process,) = of("bash /opt/run.sh")
     assert "/opt/run.sh" in process.opaque_because

@@ -41,6 +41,12 @@ Reader: TypeAlias = Literal[
 ]
 
 
+DECIDE_HOW_IT_FAILS = (
+    "NCCL_", "RCCL_", "TORCH_", "PYTORCH_", "TORCHELASTIC_", "PET_", "UCX_", "FI_", "HF_", "TRANSFORMERS_",
+    "CUDA_VISIBLE_", "HIP_VISIBLE_", "ROCR_VISIBLE_",
+)  # fmt: skip
+"""How the names of the variables begin that decide how a run fails: two starts that differ in these are not alike."""
+
 PROCESS_GROUP_TIMEOUT = "the process group's timeout is an argument"
 
 

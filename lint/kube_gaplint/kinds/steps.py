@@ -70,12 +70,12 @@ def find_steps(
 
 def settle(steps: list[Step], processes: list[TrainingProcess]) -> None:
     """Where training programs were found in some of the steps, or scripts that are called so, the others are helpers
-    that were not seen through."""
+    that were not seen through. A step that starts one of these programs again, in another branch say, is none."""
     places = {
-        (launcher.origin.place.source.path, launcher.origin.place.span.start)
+        (origin.place.source.path, origin.place.span.start)
         for process in processes
         if process.program or _is_called_a_training(process)
-        for launcher in process.launchers
+        for origin in (*process.launched, *(launcher.origin for launcher in process.launchers))
     }
     found = [step for step in steps if (step.origin.place.source.path, step.origin.place.span.start) in places]
     if found:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -12,6 +13,7 @@ from kube_gaplint.facts.base_systems import default_shell
 from kube_gaplint.facts.images import contents, python_in
 from kube_gaplint.facts.launchers import CONTAINER_RUNNERS, NOT_TRAINING, NOT_TRAINING_MODULES, TRAINING_SCRIPTS
 from kube_gaplint.facts.torch import PYTHONS
+from kube_gaplint.facts.variables import DECIDE_HOW_IT_FAILS
 from kube_gaplint.launch.config_files import written_files
 from kube_gaplint.launch.frameworks import Understood, is_framework_module, is_helper, opaque_settings, understand
 from kube_gaplint.launch.launchers import Peeled, is_launcher, peel_all
@@ -21,7 +23,7 @@ from kube_gaplint.launch.options import parse_options
 from kube_gaplint.launch.shared import Budget, in_directory, module_files
 from kube_gaplint.launch.versions import releases
 from kube_gaplint.model.command import Command, EndStatus, LostStatus, ShellInFront
-from kube_gaplint.model.environment import Environment
+from kube_gaplint.model.environment import Environment, differing
 from kube_gaplint.model.profile import Profile
 from kube_gaplint.model.program_text import ProgramText, TextSource
 from kube_gaplint.model.setting import Absent, Origin, Set, Setting, Unknown
@@ -34,6 +36,8 @@ MAX_COMMANDS = PROGRAMS.most
 """Commands of one container that are looked at."""
 MAX_PROCESSES = 16
 """Training commands of one container that become processes."""
+MAX_WAYS = 4
+"""Ways to start one program that are told apart."""
 
 DISTRIBUTED = frozenset(
     {
@@ -71,7 +75,8 @@ class _Shells(Struct, frozen=True):
 
 
 class _Choice:
-    """The candidates of the best rank so far, those that start the same thing once; below likely ones, only the last.
+    """The candidates of the best rank so far, those that start the same thing in the same way once; below likely ones,
+    only the last.
 
     A script may run thousands of commands, and each candidate holds all that was understood of it.
     """
@@ -80,31 +85,91 @@ class _Choice:
         self.rank = 0
         self.opaque: _Candidate | None = None
         """The last one that hides what it starts."""
-        self._chosen: dict[object, _Candidate] = {}
+        self._chosen: dict[object, list[_Candidate]] = {}
+        """By what they start, those that differ in how it is started."""
+        self._launched: dict[str, list[Origin]] = {}
+        """The launchers of all starts of a program, by its name."""
 
     @property
     def candidates(self) -> list[_Candidate]:
-        return list(self._chosen.values())
+        """Each program first, then the other ways in which they are started."""
+        firsts = [ways[0] for ways in self._chosen.values()]
+        others = [way for ways in self._chosen.values() for way in ways[1:]]
+        return [*firsts, *others][:MAX_PROCESSES]
+
+    def launched(self, candidate: _Candidate) -> tuple[Origin, ...]:
+        """The launchers of every start of a candidate's program, of those too that were not taken."""
+        return tuple(self._launched.get(candidate.peeled.name, ()))
 
     def take(self, candidate: _Candidate) -> None:
         rank = candidate.rank
         if rank == _OPAQUE:
             self.opaque = candidate
+        if rank >= _SCRIPT and candidate.peeled.program:
+            launchers = self._launched.setdefault(candidate.peeled.name, [])
+            launchers.extend(launcher.origin for launcher in candidate.peeled.launchers)
         if rank < self.rank:
             return
         if rank > self.rank or rank < _LIKELY:
             self._chosen.clear()
         self.rank = rank
-        if len(self._chosen) < MAX_PROCESSES:
-            self._chosen.setdefault(_what_starts(candidate.peeled), candidate)
+        key = _what_starts(candidate.peeled)
+        ways = self._chosen.get(key)
+        if ways is None:
+            if len(self._chosen) < MAX_PROCESSES:
+                self._chosen[key] = [candidate]
+        elif (
+            len(ways) < MAX_WAYS
+            and candidate.peeled.command.certainty != "repeated"
+            and all(_starts_otherwise(way, candidate) for way in ways)
+        ):
+            ways.append(candidate)
 
 
-def _what_starts(peeled: Peeled) -> object:
+def _what_starts(peeled: Peeled) -> tuple[object, ...]:
+    """What a command starts, and on how many nodes and devices: equal for starts of one run."""
     return (
-        tuple(launcher.kind for launcher in peeled.launchers),
+        tuple(
+            (launcher.kind, _said(launcher.nodes), _said(launcher.processes_per_node)) for launcher in peeled.launchers
+        ),
         peeled.program,
         tuple(word.shown for word in peeled.words),
     )
+
+
+def _starts_otherwise(one: _Candidate, other: _Candidate) -> bool:
+    """Whether two starts of the same program, in two branches say, differ in something that decides how it fails: the
+    launchers' settings, variables, and what the shell does with its end. Ranks and ports are no difference."""
+    if _way(one.peeled) != _way(other.peeled):
+        return True
+    ours, theirs = one.environment, other.environment
+    if bool(ours.open_because) != bool(theirs.open_because):
+        return True
+    names = {*differing(ours.variables, theirs.variables), *differing(theirs.variables, ours.variables)}
+    return any(
+        _said(ours.get(name)) != _said(theirs.get(name)) for name in names if name.startswith(DECIDE_HOW_IT_FAILS)
+    )
+
+
+def _way(peeled: Peeled) -> object:
+    command = peeled.command
+    piped = command.pipeline.length > 1 and command.pipeline.pipefail
+    return (
+        [
+            (_said(launcher.max_restarts), _said(launcher.rendezvous_backend), _said(launcher.elastic))
+            for launcher in peeled.launchers
+        ],
+        _said(peeled.image) if peeled.image is not None else None,
+        (command.background, command.waited, command.fallback, command.is_exec),
+        _said(piped) if piped else None,
+    )
+
+
+def _said(setting: Setting[Any]) -> object:
+    """A setting as it compares with another one, wherever they stand."""
+    if isinstance(setting, Set):
+        return str(setting.value)
+    return isinstance(setting, Absent)
 
 
 def training_processes(
@@ -153,7 +218,7 @@ class _Reader:
                 choice.take(candidate)
         if self.container.entrypoint_unknown and choice.rank <= _OPAQUE:
             return [self._opaque(self.container.entrypoint_unknown, choice.opaque)] if self._counts() else []
-        processes = [self._process(candidate) for candidate in choice.candidates]
+        processes = [self._process(candidate, choice.launched(candidate)) for candidate in choice.candidates]
         return [process for process in processes if process.program or self._counts()]
 
     def _may_train(self) -> bool:
@@ -234,7 +299,7 @@ class _Reader:
 
     # -- its process
 
-    def _process(self, candidate: _Candidate) -> TrainingProcess:
+    def _process(self, candidate: _Candidate, launched: tuple[Origin, ...]) -> TrainingProcess:
         peeled, understood = candidate.peeled, candidate.understood
         if understood is None:
             return self._opaque(peeled.opaque_because, candidate)
@@ -266,6 +331,8 @@ class _Reader:
             shell_in_front=shells.in_front,
             end_status=shells.end,
             text=candidate.text,
+            starts=_what_starts(peeled),
+            launched=launched,
             origin=Origin(peeled.command.place),
         )
 

@@ -297,6 +297,11 @@ class TrainingProcess(Struct, eq=False):
     """With which status its container ends when it fails; None where that status is lost, or where it is not known."""
     text: ProgramText = field(default_factory=ProgramText)
     """What is visible of the program's own text."""
+    starts: tuple[object, ...] = ()
+    """What is started, on how many nodes and devices: equal for several starts of one run, in the branches of a script
+    say, which differ in their variables or in the launchers' other settings."""
+    launched: tuple[Origin, ...] = ()
+    """The launchers of every start of the program in the container, also of those that differ in nothing."""
 
     @property
     def subject(self) -> Subject:

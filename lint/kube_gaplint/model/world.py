@@ -91,9 +91,13 @@ def mismatches(process: TrainingProcess) -> list[Mismatch]:
 
 
 def _shares_container(process: TrainingProcess) -> bool:
-    """Other programs of the container, or other branches of its script, may take some of the devices."""
+    """Other programs of the container, or other branches of its script, may take some of the devices. The same run,
+    started in another way, does not run beside it."""
     return any(
-        other is not process and other.container is process.container and other.role is process.role
+        other is not process
+        and other.container is process.container
+        and other.role is process.role
+        and (not process.starts or other.starts != process.starts)
         for other in process.workload.processes
     )
 
