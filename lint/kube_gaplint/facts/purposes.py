@@ -311,6 +311,9 @@ PROFILER_LABELS = {"nvidia-devtools-sidecar-injector": frozenset({"enabled", "tr
 # Variables and options that make a program fail on purpose: such a run is a test of what happens then.
 FAULT_INJECTION = ("fault-inject", "inject-fault", "enable-fault", "chaos")
 
+# Words of a program's name by which it tries values of settings out: each start begins another search.
+SEARCHES = frozenset({"sweep", "sweeps", "hpo", "hyperopt", "gridsearch"})
+
 # Words of a workload's name that make it a measurement, whatever program it runs.
 BENCHMARK_NAMES = frozenset({
     "bench", "benchmark", "benchmarks", "benchmarking", "ubench", "nsight", "nsys", "burn", "burnin", "preflight",

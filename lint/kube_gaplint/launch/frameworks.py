@@ -52,6 +52,7 @@ from kube_gaplint.model.program_lines import (
 from kube_gaplint.model.program_text import ProgramText
 from kube_gaplint.model.setting import Absent, Origin, Set, Setting, Unknown, mapped
 from kube_gaplint.model.training import (
+    SAME_STATE,
     SAVES_ONCE,
     SWITCHED_OFF,
     Framework,
@@ -72,7 +73,7 @@ def _of_what_it_names(value: Set[str]) -> Setting[bool]:
     """Whether a program goes on from its last checkpoint that is told what to load. A file or folder with a number in
     its name is one state of one run, which each start loads again, unless the program looks for a later one itself."""
     if _ONE_STATE.search("/" + value.value.strip().strip("\"'")):
-        return Unknown("each start is told the same checkpoint", value.origin)
+        return Unknown(SAME_STATE, value.origin)
     return Set(True, value.origin)
 
 

@@ -200,6 +200,10 @@ SAVES_ONCE = "it saves once, when the training is over"
 SWITCHED_OFF = "saves only under a switch: "
 """How the note of a `saving` of False begins that a switch of the program's own decides; the switch follows."""
 
+SAME_STATE = "each start is told the same checkpoint"
+"""Why a `resume` is unknown that names one state of one run (`model_03.pt`): only a look of the program's own for a
+later one makes it go on."""
+
 
 class TrainingSettings(Struct, eq=False):
     """Framework-independent settings of a training program, read from flags, overrides, config files and Python.
@@ -245,6 +249,11 @@ class TrainingSettings(Struct, eq=False):
     """What the visible script has the Hub's libraries look up in every process: ids, or paths."""
     extra: Mapping[str, Setting[str]] = field(default_factory=dict)
     """Other options that rules ask for by canonical key (tensor-parallel, data-workers, …); see facts.frameworks."""
+
+    @property
+    def told_one_state(self) -> bool:
+        """Each start is told the same checkpoint."""
+        return isinstance(self.resume, Unknown) and self.resume.reason == SAME_STATE
 
     @property
     def saves_once(self) -> bool:

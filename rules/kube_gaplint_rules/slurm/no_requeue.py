@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
 
+from kube_gaplint.facts.purposes import SEARCHES, words_of
 from kube_gaplint.facts.retry import SUBMITS_ITSELF
 from kube_gaplint.facts.storage import OWN_LOOP, RESTORES
 from kube_gaplint.findings import AddLine, Fix, Gap, Related, Severity
@@ -40,8 +41,9 @@ def check(batch: Batch, context: Context) -> Iterator[Gap]:
     rule quiet, and so does a training that a script starts which is not in the paths, or whose program calls sbatch: it
     may submit the next run. Info also where the program is seen to begin anew at every start (a `Trainer.fit` without
     `ckpt_path`) and no option of its framework would change that, and where a script of your own holds the loop and
-    reads no state back: another start would save no work. Smoke tests of up to 200 steps and trainings on a toy data
-    set (MNIST) are left alone.
+    reads no state back, where each start is told the same checkpoint (`--resume model_03.pt`), and where the program
+    begins a search over settings (`sweep.py`): another start would save no work. Smoke tests of up to 200 steps and
+    trainings on a toy data set (MNIST) are left alone.
 
     ## Why it hurts
     BLOOM lost a GPU about once a week on 384 of them. With one job at a time, each crash at night waited for somebody
@@ -149,9 +151,12 @@ def _is_hidden(process: TrainingProcess) -> bool:
 
 
 def _trains_anew(process: TrainingProcess) -> bool:
-    """It does not go on from a checkpoint of its own: it saves none, or reads none, and no option of its framework
-    would make it do so; or its script, which holds the loop, has nothing to do with such a state."""
+    """It does not go on from a checkpoint of its own: it is told the same one at each start, it begins a search anew,
+    it saves none, or reads none, and no option of its framework would make it do so; or its script, which holds the
+    loop, has nothing to do with such a state."""
     saving, resume = process.settings.saving, process.settings.resume
+    if process.settings.told_one_state or not SEARCHES.isdisjoint(words_of(process.program.rpartition("/")[2])):
+        return True
     if isinstance(saving, Absent) or (isinstance(saving, Set) and not saving.value):
         return True
     if process.framework is not None and process.framework.resume_option[0]:
@@ -186,9 +191,12 @@ def _nothing(batch: Batch, context: Context) -> Gap:
     limit = batch.workload.deadline_seconds
     long = isinstance(limit, Absent) or (isinstance(limit, Set) and limit.value >= LONG)
     length = f"a job of {duration(limit.value)}" if isinstance(limit, Set) else "a job that names no time limit"
+    none = "no array, dependency chain or resubmission"
+    if batch.directive("array") is not None:
+        none = "no dependency chain or resubmission, and its array has a single element"
     return Gap(
         Origin(batch.header),
-        f"nothing starts {length} again after a crash: no array, dependency chain or resubmission",
+        f"nothing starts {length} again after a crash: {none}",
         detail="crash",
         severity=Severity.WARNING if long and context.profile.slurm_requeue is not True else Severity.INFO,
     )
