@@ -13,6 +13,7 @@ from kube_gaplint.bundle.bundle import Bundle
 from kube_gaplint.bundle.objects import KubeObject
 from kube_gaplint.kinds.context import Context
 from kube_gaplint.kinds.fields import Part
+from kube_gaplint.kinds.selectors import demands, select
 from kube_gaplint.model.nodes import Webhook
 from kube_gaplint.model.profile import Profile
 from kube_gaplint.model.setting import Absent, Set, Setting, Unknown
@@ -35,6 +36,8 @@ _SYSTEM = lazy_re.compile(
     r"kube-(system|public|node-lease)|.*-system|.*-operator|cert-manager|gatekeeper.*|kyverno|istio.*|default|monitoring"
 )
 _NAME_LABEL = "kubernetes.io/metadata.name"
+_NAMES = (_NAME_LABEL, "name")
+"""Labels by which namespaces are told apart, rather than opted in."""
 
 
 def adapt(item: KubeObject, bundle: Bundle, profile: Profile) -> Iterable[Webhook]:
@@ -82,6 +85,7 @@ def _webhook(context: Context, part: Part, of_operator: bool) -> Webhook:
         namespace_selector=_selector(namespaces),
         object_selector=_selector(part.at("objectSelector")),
         excludes_system_only=_only_system(namespaces),
+        opt_in=_wants_labels(part.at("objectSelector")) or _nobody_opted_in(namespaces, context.bundle),
         of_operator=of_operator,
         match_conditions=bool(part.at("matchConditions").items()),
         object_at=context.origin,
@@ -126,13 +130,35 @@ def _only_system(part: Part) -> bool:
         return False
     for item in expressions:
         values = item.strings("values")
-        if item.text("key") not in (_NAME_LABEL, "name", "control-plane") or not isinstance(values, Set):
+        if item.text("key") not in (*_NAMES, "control-plane") or not isinstance(values, Set):
             if item.text("operator") == "DoesNotExist" and item.text("key") in ("control-plane", "runlevel"):
                 continue
             return False
         if item.text("operator") != "NotIn" or not all(_SYSTEM.fullmatch(value) for value in values.value):
             return False
     return True
+
+
+def _nobody_opted_in(selector: Part, bundle: Bundle) -> bool:
+    """Whether a namespace has to carry a label of the webhook's own, and none of those in the paths does."""
+    asked = demands(selector) if _wants_labels(selector) else None
+    if asked is None:
+        return False
+    return not any(
+        select(asked, Part.of(item.node).texts("metadata", "labels")) is not False
+        for item in bundle.by_kind("", "Namespace")
+        if not _SYSTEM.fullmatch(item.name) or item.name == "default"
+    )
+
+
+def _wants_labels(selector: Part) -> bool:
+    """Whether a selector covers only what somebody labelled: one by the names of namespaces covers those."""
+    if any(key not in _NAMES for key in selector.texts("matchLabels")):
+        return True
+    return any(
+        item.text("operator") in ("In", "Exists") and item.text("key") not in _NAMES
+        for item in selector.at("matchExpressions").items()
+    )
 
 
 def _replicas(context: Context, service: Part) -> Setting[int]:

@@ -451,6 +451,8 @@ class Webhook(Struct, eq=False):
     """Replicas of the Deployment behind it; `Unknown` where that is not in the given paths."""
     excludes_system_only: bool = False
     """Its selector only leaves out system namespaces, so training namespaces are covered."""
+    opt_in: bool = False
+    """It covers only namespaces, or objects, with a label of its own, which no namespace in the given paths carries."""
     match_conditions: bool = False
     of_operator: bool = False
     """Its configuration also admits custom resources of its own: it came with an operator that the jobs need anyway."""

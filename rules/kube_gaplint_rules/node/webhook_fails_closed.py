@@ -28,8 +28,8 @@ def check(webhook: Webhook, _context: Context) -> Iterator[Gap]:
     covers every namespace and object, or whose `timeoutSeconds` is above 10. A selector that leaves out system
     namespaces alone covers the training ones. Info where the Deployment behind it has two or more replicas, and where
     the configuration also admits custom resources that are no jobs: it came with an operator such as Kueue, without
-    which the jobs do not start either. Quiet for opt-in selectors, for match conditions, and for webhooks on other
-    resources.
+    which the jobs do not start either. Quiet for opt-in selectors (but for a long timeout where a namespace in the
+    given paths carries the label), for match conditions, and for webhooks on other resources.
 
     ## Why it hurts
     The webhook of the Slurm operator failed closed for the binding of every pod: when the node that ran it
@@ -86,7 +86,7 @@ def check(webhook: Webhook, _context: Context) -> Iterator[Gap]:
     if not isinstance(policy, Set) or policy.value != "Fail":
         return
     slow = isinstance(seconds, Set) and seconds.value > LONG
-    if not webhook.covers_everything and not slow:
+    if not webhook.covers_everything and (not slow or webhook.opt_in):
         return
     where = "of the namespaces that it selects"
     if webhook.covers_everything:
