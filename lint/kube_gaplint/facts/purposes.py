@@ -627,6 +627,11 @@ ON_PURPOSE = frozenset(
     }
 )  # fmt: skip
 """Words of names, images and labels by which somebody says what a container that only waits is there for."""
+PEOPLE_LOG_IN = frozenset(
+    {"login", "interact", "interactively", "terminal", "console", "bash", "tmux", "vscode", "desktop", "session",
+     "attach", "jump", "jumpbox", "jumphost"}
+)  # fmt: skip
+"""Words of names and files that say so; an image made for it (`research-login`) is used for jobs as well."""
 
 
 def words_of(name: str) -> tuple[str, ...]:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kube_gaplint.facts.purposes import END_TO_END, ON_PURPOSE, TRIAL_NAMES, words_of
+from kube_gaplint.facts.purposes import END_TO_END, ON_PURPOSE, PEOPLE_LOG_IN, TRIAL_NAMES, words_of
 from kube_gaplint.findings import Fix, Gap, Related, Severity
 from kube_gaplint.model.endless import only_waits
 from kube_gaplint.model.needs import runs_other_commands
@@ -35,11 +35,11 @@ def check(workload: Workload, _context: Context) -> Iterator[Gap]:
     ## What it flags
     A container with GPUs that runs nothing but `sleep infinity`, `tail -f /dev/null` or a loop of naps. Workers of an
     MPIJob and whatever runs an ssh server wait for their launcher; a terminal (`tty`), and names, images, labels and
-    names of files (`shell.yaml`) that speak of notebooks, development, debugging, tests, autoscaling or inference say
-    that somebody needs it. So do a namespace for tests, and a folder of end-to-end tests (`e2e`, `kuttl`, `chainsaw`).
-    All these are left alone, as are allocations that a batch script holds and loops that also run a check
-    (`nvidia-smi`). Where the given paths tell NVIDIA's device plugin to time-slice cards, what is held counts as shares
-    of them.
+    names of files (`shell.yaml`) that speak of notebooks, development, debugging, tests, autoscaling or inference, and
+    names that speak of a login, say that somebody needs it. So do a namespace for tests, and a folder of end-to-end
+    tests (`e2e`, `kuttl`, `chainsaw`). All these are left alone, as are allocations that a batch script holds and loops
+    that also run a check (`nvidia-smi`). Where the given paths tell NVIDIA's device plugin to time-slice cards, what is
+    held counts as shares of them.
 
     ## Why it hurts
     The GPUs count as used, so that other jobs queue and autoscalers keep the nodes. OpenPAI's users asked for a
@@ -131,6 +131,8 @@ def _on_purpose(workload: Workload, role: Role, container: Container) -> bool:
     if TRIAL_NAMES.intersection(words_of(workload.subject.namespace)) or END_TO_END.intersection(words_of(folders)):
         return True
     texts = [workload.subject.name, role.name, container.name, file]
+    if any(not PEOPLE_LOG_IN.isdisjoint(words_of(text)) for text in texts):
+        return True
     if isinstance(container.image, Set):
         texts.append(container.image.value)
     for table in (workload.labels, role.pod.labels):
