@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from kube_gaplint.findings import Fix, Gap, Related, Severity
 from kube_gaplint.model.needs import runs_other_commands
@@ -19,6 +19,9 @@ from kube_gaplint.model.start import (
 from kube_gaplint.model.workload import Container, Workload
 from kube_gaplint.rule import Context, rule
 
+CLONE = "git clone"
+UPDATES = frozenset({"git pull", "git fetch"})
+"""What scripts do to a repository that is there; where it is not, they clone it."""
 SHOWN = 6
 """Commands of one container that are listed."""
 
@@ -98,28 +101,35 @@ def check(workload: Workload, _context: Context) -> Iterator[Gap]:
         return
     for role, container in starting_containers(workload):
         commands = start_commands(workload, container)
-        found = [
-            one for one in fetches(commands, container.files, packages_held(container)) if not guarded(one.command)
-        ]
+        fetched = list(fetches(commands, container.files, packages_held(container)))
+        found = [one for one in fetched if not guarded(one.command)]
+        instead = {one.installer.title for one in fetched if guarded(one.command)}
         by_image = fetched_by_image(container)
         if by_image is not None and not by_image.pinned:
             found.append(by_image)
         if found:
-            yield _gap(workload, found, node_count(workload) if role.trains else None, container)
+            yield _gap(workload, found, node_count(workload) if role.trains else None, container, instead)
     found = list(runtime_fetches(workload))
     if found:
         yield _gap(workload, found, None, None)
 
 
-def _gap(workload: Workload, found: list[Fetch], pods: int | None, container: Container | None) -> Gap:
-    """One finding for all that one container, or the runtime environment of a job, fetches."""
+def _gap(
+    workload: Workload,
+    found: list[Fetch],
+    pods: int | None,
+    container: Container | None,
+    instead: Collection[str] = (),
+) -> Gap:
+    """One finding for all that one container, or the runtime environment of a job, fetches. `instead`: what runs where
+    something is missing."""
     titles = list(dict.fromkeys(one.installer.title for one in found))
     sources = list(dict.fromkeys(one.installer.source for one in found))
     what = "pods" if workload.batch is None else "nodes"
     every = f"the start of each of {pods} {what}" if pods is not None and pods > 1 else "every start"
     return Gap(
         Origin(found[0].command.place),
-        f"{', '.join(titles[:SHOWN])} at {every}",
+        f"{', '.join(_either(title, instead) for title in titles[:SHOWN])} at {every}",
         f"a restart fails when {' or '.join(sources)} cannot be reached"
         + ("" if all(one.pinned or one.locked for one in found) else ", and may run other versions than before"),
         detail="install:" + ",".join(titles),
@@ -128,3 +138,8 @@ def _gap(workload: Workload, found: list[Fetch], pods: int | None, container: Co
         fix=Fix("put it into the image, or install from local wheels with --no-index"),
         container=container.name if container is not None else "",
     )
+
+
+def _either(title: str, instead: Collection[str]) -> str:
+    """What runs, with the command that runs in its stead in a fresh folder."""
+    return f"{CLONE} or {title}" if title in UPDATES and CLONE in instead else title
