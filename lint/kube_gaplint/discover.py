@@ -48,6 +48,8 @@ TOOLS = "folder of a tool (node_modules, .venv …)"
 
 _GITIGNORE_LIMIT = 2**20
 _HEAD = 4096
+_MOST_TEMPLATES = 200
+_LARGEST_TEMPLATE = 2**16
 _LARGE_HEAD = 2**16
 """Bytes that tell whether a file that is too large would be judged."""
 
@@ -138,6 +140,8 @@ class Discovery(Struct):
     roots: tuple[str, ...] = ()
     """The given folders and files, as real paths."""
     files: int = 0
+    templates: list[str] = field(default_factory=list)
+    """The texts of templates that are not filled in and hold a workload with accelerators, up to a number of them."""
     passed_over: set[str] = field(default_factory=set)
     """Real paths of the files that hold no relevant object; a kustomization may still take them in."""
 
@@ -153,10 +157,16 @@ class Discovery(Struct):
         self.errors += other.errors
         self.files += other.files
         self.passed_over |= other.passed_over
+        self.templates += other.templates[: _MOST_TEMPLATES - len(self.templates)]
         for reason, count in other.skipped.items():
             self.skip(reason, count)
         for chart, count in other.charts.items():
             self.charts[chart] = self.charts.get(chart, 0) + count
+
+    def keep_template(self, text: str) -> None:
+        """Keep the text of a template that is not read as objects, where it may hold a workload on GPU nodes."""
+        if len(self.templates) < _MOST_TEMPLATES and "kind:" in text and _holds(text, facts.TEMPLATE_WORDS):
+            self.templates.append(text[:_LARGEST_TEMPLATE])
 
     @property
     def judged(self) -> bool:
@@ -829,6 +839,7 @@ class _Walk:
 
     def _skip_chart(self, chart: str, data: bytes) -> None:
         self.found.skip(HELM)
+        self.found.keep_template(_text(data))
         if interest_of(data) == "judged":
             self.found.charts[chart] = self.found.charts.get(chart, 0) + 1
 
@@ -838,6 +849,7 @@ class _Walk:
         interest: Interest | None
         if form == "template":
             self.found.skip(TEMPLATE)
+            self.found.keep_template(_text(data))
             return
         if form == "cloudformation" and facts.CLOUDFORMATION not in _text(data):
             form = ""

@@ -84,6 +84,8 @@ class Bundle(Struct, eq=False, dict=True):
     scripts: list[ScriptFile] = field(default_factory=list)
     slurm_confs: list[ScriptFile] = field(default_factory=list)
     others: list[Document] = field(default_factory=list)
+    templates: list[str] = field(default_factory=list)
+    """The texts of templates that are not filled in, and may hold workloads on GPU nodes."""
     unresolved: list[Unresolved] = field(default_factory=list)
     limits: Limits = DEFAULT_LIMITS
     builds: list[Build] = field(default_factory=list)

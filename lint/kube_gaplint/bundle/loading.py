@@ -84,6 +84,7 @@ class Loader:
         self._build(kustomizations)
         self._supporting()
         self._assemble()
+        self.bundle.templates = self.discovery.templates
         self.loaded.hints.extend(self.discovery.hints)
         if self._templates:
             self.loaded.hints.append(_of_templates(self._templates))
@@ -132,6 +133,7 @@ class Loader:
             self.loaded.files -= 1
             self.loaded.skip(TEMPLATE)
             self._templates.append(candidate.file.shown)
+            self.discovery.keep_template(text)
             return None
         builds = candidate.interest == "kustomization"
         if not candidate.named and not builds and _is_broken(source.text, composed.problems):

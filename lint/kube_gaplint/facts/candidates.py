@@ -102,6 +102,9 @@ TRAINING_WORDS = (
 """Words (lower case) that make any other object with pods, or of an unknown kind, worth reading. `train` is one more,
 where it is not part of `constraint`."""
 
+TEMPLATE_WORDS = ("nvidia.com/", "amd.com/gpu", "karpenter.sh/", "tolerations", "nodeSelector")
+"""What the text of a template holds that may tell who uses a pool of GPU nodes."""
+
 CONFIGURATION_WORDS = (
     "slurmctld", "slurm.conf", "killonbadexit", "cloud-config", "unattended-upgrade", "20auto-upgrades",
     "package_upgrade", "cluster-autoscaler", "brupop", "#sbatch",

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TypeGuard
 
+from kube_gaplint.kinds.drafts import drafts
 from kube_gaplint.model.nodes import CarriesGpus, HostAgent, NodeDaemon, NodePool, UpgradeAgent
 from kube_gaplint.model.surroundings import Pools
 from kube_gaplint.model.tenants import Barriers, Tenant, Tenants
@@ -16,7 +17,9 @@ _CONTROLLERS = frozenset({"karpenter", "eks-auto"})
 class Housing:
     """The pools of the given paths, for workloads to know."""
 
-    def __init__(self, views: Iterable[object]) -> None:
+    def __init__(self, views: Iterable[object], templates: Sequence[str] = ()) -> None:
+        """`templates`: the texts of those that are not filled in."""
+        self._templates = templates
         self._told = [view for view in views if must_be_told(view)]
         self.pools = tuple(pool for pool in self._told if pool.controller in _CONTROLLERS)
         self._barriers = [(pool, pool.barriers) for pool in self.pools]
@@ -52,6 +55,7 @@ class Housing:
         """Tell all pools which GPU workloads there are."""
         if self._told:
             known = Tenants.of(tenants)
+            known.drafts = tuple(drafts(self._templates))
             for pool in self._told:
                 pool.tenants = known
                 if pool.gpus.answer == "yes":

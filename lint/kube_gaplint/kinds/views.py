@@ -61,7 +61,7 @@ class Views:
         # The pools come first: workloads know which there are.
         pools = {id(item): list(self._of(item)) for kind in POOL_KINDS for item in bundle.by_kind(None, kind)}
         self._pools = pools
-        self._housing = None if not pools else _housing(view for views in pools.values() for view in views)
+        self._housing = None if not pools else _housing(pools.values(), bundle.templates)
         self._wanted = wanted if self._housing is None else None
         self._around = Around(bundle, profile)
         self._waiting: dict[int, object] = {}
@@ -152,10 +152,10 @@ class Views:
         return batch.all_confs(self._bundle, self._profile)
 
 
-def _housing(views: Iterable[object]) -> Housing:
+def _housing(pools: Iterable[list[object]], templates: Sequence[str]) -> Housing:
     from kube_gaplint.kinds.node_links import Housing
 
-    return Housing(views)
+    return Housing((view for views in pools for view in views), templates)
 
 
 def _manifest(item: KubeObject, workloads: list[Workload], bundle: Bundle, profile: Profile) -> Manifest | None:

@@ -189,7 +189,8 @@ class NodePool(Struct, eq=False):
 
         Those are the GPU workloads of the given paths that choose the pool by its name, by a label of its nodes or by
         tolerating its taints. Here a Deployment of which nothing is seen counts as a server. Where none chooses it, the
-        pool's own name, labels and taints may say it, or all GPU workloads that may land anywhere.
+        pool's own name, labels and taints may say it, or all GPU workloads that may land anywhere, or those in
+        templates that are not filled in.
         """
         choosing = (self._naming, *self.tenants.selecting(self.labels))
         if not self.by_name:
@@ -198,7 +199,7 @@ class NodePool(Struct, eq=False):
             return all(group.may_move for group in choosing)
         if self._says(purposes.TRAINING_WORDS):
             return False
-        return self.says_serving or self._anywhere.serves
+        return self.says_serving or self._anywhere.serves or self._serves_drafts
 
     @property
     def says_serving(self) -> bool:
@@ -211,7 +212,18 @@ class NodePool(Struct, eq=False):
 
         That is a hint of what the pool is for, no proof: they name other pools.
         """
-        return not self.has_tenants and self.tenants.everyone.serves and not self._says(purposes.TRAINING_WORDS)
+        everyone = self.tenants.everyone
+        serve = everyone.serves or (not everyone.lasting and self.tenants.drafts_serve)
+        return not self.has_tenants and serve and not self._says(purposes.TRAINING_WORDS)
+
+    @property
+    def _serves_drafts(self) -> bool:
+        """No GPU workload may land on it but those in templates that are not filled in, some of these name the pool,
+        and none of them trains."""
+        if self._anywhere.lasting or not all(draft.may_move for draft in self.tenants.drafts):
+            return False
+        name, keys = (self.name_label, self.name), [taint.key for taint in self.taints]
+        return any(draft.names(name, self.labels, keys) for draft in self.tenants.drafts)
 
     def _says(self, words: frozenset[str]) -> bool:
         """Whether the pool's name, or a label or taint of its nodes, holds one of the words."""

@@ -65,6 +65,26 @@ class Tenant(Struct, frozen=True):
         return self.serves or (self.purpose == "unknown" and self.subject.kind in _REPLACES_ITS_PODS)
 
 
+class Draft(Struct, frozen=True):
+    """A GPU workload in a template that is not filled in, as far as its text shows it. It is a hint of what a pool is
+    for, and only ever a reason to keep quiet."""
+
+    serves: bool
+    may_move: bool
+    """It serves, or its kind replaces its pods one by one, and nothing says that it trains."""
+    pairs: frozenset[tuple[str, str]]
+    """Keys and plain values of its text, wherever they stand."""
+
+    def names(self, label: tuple[str, str], labels: Mapping[str, str], barriers: Iterable[str]) -> bool:
+        """Whether it speaks of a pool: by the label with its name, a label of its nodes, or the keys of its taints."""
+        keys = [("key", key) for key in barriers]
+        return (
+            label in self.pairs
+            or not self.pairs.isdisjoint(labels.items())
+            or bool(keys and self.pairs.issuperset(keys))
+        )
+
+
 class Group(Struct, dict=True, eq=False):
     """Tenants that the same pools may carry. What all of them have in common is worked out once."""
 
@@ -117,6 +137,7 @@ class Tenants(Struct, eq=False):
     """Of those that any pool may carry, the ones that want the same labels."""
     settled: set[Selector] = field(default_factory=set)
     """Of those, the labels that a pool has which surely carries GPUs: another pool with them need not carry any."""
+    drafts: tuple[Draft, ...] = ()
     _by_barriers: dict[Barriers, tuple[Group, Group]] = field(default_factory=dict)
 
     @classmethod
@@ -131,6 +152,11 @@ class Tenants(Struct, eq=False):
                 if one.wants:
                     found.by_selector.setdefault(frozenset(one.wants.items()), Group()).members.append(one)
         return found
+
+    @property
+    def drafts_serve(self) -> bool:
+        """There are workloads in templates that are not filled in, and all of them serve."""
+        return bool(self.drafts) and all(draft.serves for draft in self.drafts)
 
     def naming(self, pool: str) -> Group:
         """Those whose node selectors hold a pool's own label (`key=value`)."""

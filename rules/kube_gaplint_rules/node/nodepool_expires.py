@@ -34,7 +34,8 @@ def check(pool: NodePool, _context: Context) -> Iterator[Gap]:
     info. Quiet where all GPU workloads that choose the pool, by its name, a label of its nodes or a toleration of its
     taints (or, where none does, its own name, labels or taints) are for serving, and where all of them end before the
     nodes do (`activeDeadlineSeconds`). A Deployment of which nothing is seen counts as serving where it chooses the
-    pool.
+    pool. What stands in templates that are not filled in counts by their text, where no other GPU workload may land on
+    the pool.
 
     ## Why it hurts
     All nodes of a run were made within minutes, so they reach their age within minutes as well: a run of five weeks
