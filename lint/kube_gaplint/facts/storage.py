@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from kube_gaplint import lazy_re
 
 NODE_LOCAL_FOLDERS = ("/tmp", "/var/tmp", "/dev/shm", "/run")
@@ -15,6 +17,20 @@ COPYING_PROGRAMS = frozenset({
     "hdfs", "huggingface-cli", "hf", "ossutil", "coscli", "oci",
 })  # fmt: skip
 """Programs that bring files from one place to another."""
+
+FUSE_MOUNTERS = frozenset({
+    "gcsfuse", "s3fs", "mount-s3", "goofys", "geesefs", "blobfuse", "blobfuse2", "ossfs", "ossfs2", "cosfs", "obsfs",
+    "tosfs", "sshfs", "ceph-fuse", "glusterfs", "alluxio-fuse", "fuse_dfs", "hadoop-fuse-dfs", "bindfs", "davfs2",
+    "curlftpfs", "lakefs-mount", "yas3fs",
+})  # fmt: skip
+"""Programs that mount a bucket or a network file system where their arguments say (each program's documentation)."""
+MOUNTS_BY_SUBCOMMAND = frozenset({"rclone", "juicefs", "weka", "everest", "lakectl", "hf-mount"})
+"""Programs that do so by their command `mount`."""
+VOLATILE_FILE_SYSTEMS = frozenset({"tmpfs", "ramfs", "overlay", "proc", "sysfs", "-ttmpfs"})
+"""Types of `mount -t` that keep nothing, or nothing of ours."""
+MOUNTING_WORD = lazy_re.compile(r"(?<![a-z])(?:re)?mount|(?<![a-z])(?:gcsfuse|s3fs|goofys|juicefs)", re.IGNORECASE)
+"""What the name of a script holds that mounts something."""
+SHELLS_AND_SOURCE = frozenset({"sh", "bash", "dash", "zsh", "source", "."})
 
 UPLOADING_CALLS = (
     "upload_from_file", "upload_from_string", ".upload_file(", ".upload_fileobj(", ".put_object(", ".fput_object(",

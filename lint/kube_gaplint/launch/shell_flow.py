@@ -117,7 +117,8 @@ def run_chain(walker: Walker, chain: Chain) -> Flow:
         before_it = chain.items[: end - 1]
         ready = operator == "&&" and all(sign != "||" and _prepares(walker, part) for sign, part in before_it)
         branches.add(partial(walker.run_all_of, group), condition, expected="always" if ready else None)
-        branches.changes.append({})
+        if not ready or branches.flows[0]:
+            branches.changes.append({})  # behind `mkdir -p x &&` it is meant to run
         if branches.flows[0] in ("exit", "return"):
             branches.last = [before]
         elif operator == "||":

@@ -20,6 +20,7 @@ from kube_gaplint.facts.storage import (
     UPLOADING_COMMANDS,
 )
 from kube_gaplint.model.command import Command
+from kube_gaplint.model.laid import linked_to, may_be_mounted
 from kube_gaplint.model.setting import Absent, Set, Setting, Unknown
 from kube_gaplint.model.training import TrainingProcess
 from kube_gaplint.model.workload import Container, Mount, Pod, Volume, Workload
@@ -82,8 +83,36 @@ def kept(process: TrainingProcess, path: Setting[str]) -> Kept:
     """What becomes of a path that the process writes to when its pod is gone.
 
     A path that is partly unknown is judged by its known beginning where no mount lies below that. Paths of a batch
-    script lie on the nodes: all but the folders that every node has for itself is taken as shared.
+    script lie on the nodes: all but the folders that every node has for itself is taken as shared. What the container's
+    own commands mount or link over a path decides before the volumes below it.
     """
+    place = _kept(process, path)
+    if place.state != "lost":
+        return place
+    text = path.value if isinstance(path, Set) else path.prefix if isinstance(path, Unknown) else ""
+    return _laid(process, text, place)
+
+
+def _laid(process: TrainingProcess, text: str, place: Kept) -> Kept:
+    """What becomes of a path whose place is lost with the pod where commands lay something over it."""
+    container = process.container
+    if not any(command.name == "ln" for command in container.commands) and not may_be_mounted(container, text):
+        return place
+    start = container.fields.get("workingDir")
+    folder = start.value if isinstance(start, Set) else ""
+    now = process.command.directory
+    path = posixpath.normpath(posixpath.join(now.value if isinstance(now, Set) else folder, text))
+    if may_be_mounted(container, path):
+        return Kept("unknown")
+    for leads, sure in linked_to(container, path, folder):
+        there = _kept(process, Set(leads, container.origin)) if leads else Kept("unknown")
+        if there.state != "lost":
+            return there if sure else Kept("unknown")
+    return place
+
+
+def _kept(process: TrainingProcess, path: Setting[str]) -> Kept:
+    """As `kept`, by the volumes alone."""
     if isinstance(path, Set) and path.origin.via == "derived":  # of the path that is known, the folders
         text, whole = path.value.rstrip("/") + "/", False
     elif isinstance(path, Set):

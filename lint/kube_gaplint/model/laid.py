@@ -1,0 +1,105 @@
+"""What a container's own commands lay over paths: file systems that they mount, and symbolic links."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Iterator
+
+from kube_gaplint.facts.storage import (
+    FUSE_MOUNTERS,
+    MOUNTING_WORD,
+    MOUNTS_BY_SUBCOMMAND,
+    SHELLS_AND_SOURCE,
+    VOLATILE_FILE_SYSTEMS,
+)
+from kube_gaplint.model.command import Command, Word
+from kube_gaplint.model.pod import hook
+from kube_gaplint.model.setting import Set
+from kube_gaplint.model.workload import Container
+
+
+def may_be_mounted(container: Container, path: str) -> bool:
+    """Whether a command, or the container's postStart hook, mounts something over a path, or may: a script that is not
+    seen and says so by its name. A path that is not absolute stands in a folder that is not known."""
+    for command in container.commands:
+        at = _mounts_from(command)
+        if at and _reaches(
+            [word.known if word.known is not None else word.prefix for word in command.words[at:]], path
+        ):
+            return True
+    if any(MOUNTING_WORD.search(word.shown.rpartition("/")[2]) for one in container.scripts for word in one.sources):
+        return True
+    started = hook(container, "post_start")
+    texts = started.command.value if started is not None and isinstance(started.command, Set) else ()
+    words = " ".join(texts).split()
+    return any(_is_mounter(word, words) for word in words) and _reaches(words, path)
+
+
+def linked_to(container: Container, path: str, folder: str) -> Iterator[tuple[str, bool]]:
+    """Where symbolic links that commands make lead a path, and whether that is sure; an empty text where the place is
+    not known. `folder` is the working directory before any `cd`; a path and links that are relative to an unknown one
+    are taken as relative to the same."""
+    for command in container.commands:
+        if command.name != "ln":
+            continue
+        options = [word.shown for word in command.words[1:] if word.shown.startswith("-")]
+        if not any(one == "--symbolic" or ("s" in one and one[:2] != "--") for one in options):
+            continue
+        given = [word for word in command.words[1:] if not word.shown.startswith("-")]
+        if command.directory is not None:
+            base = command.directory.value if isinstance(command.directory, Set) else ""
+        else:
+            base = folder
+        yield from _of_link(given, base, path, sure=command.expected == "always")
+
+
+def _of_link(given: list[Word], base: str, path: str, *, sure: bool) -> Iterator[tuple[str, bool]]:
+    if not given or len(given) > 2:
+        return
+    target, name = given[0].known, given[1].known if len(given) == 2 else "./"
+    if name is None:
+        if not given[1].prefix or path.startswith(given[1].prefix):
+            yield "", False
+        return
+    link = posixpath.normpath(posixpath.join(base, name))
+    inside = posixpath.join(link, posixpath.basename((target or "").rstrip("/")) or "?")
+    for place in (inside,) if name.endswith("/") else (link, inside):
+        if path == place or path.startswith(place + "/"):
+            if target is None:
+                yield "", False
+            else:
+                leads = posixpath.normpath(posixpath.join(posixpath.dirname(place), target))
+                yield leads + path[len(place) :], sure
+            return
+
+
+def _mounts_from(command: Command) -> int:
+    """The word from which on a command tells where it mounts something; 0 for any other command."""
+    words = [word.known or "" for word in command.words]
+    if _is_mounter(words[0], words) or command.name == "mount":
+        return int(command.name != "mount" or _is_mounter("mount", words))
+    at = 1 if command.name in SHELLS_AND_SOURCE else 0
+    script = next((i for i, word in enumerate(words[at:], at) if not word.startswith("-")), None)
+    if script is not None and (script == 0 or at) and MOUNTING_WORD.search(posixpath.basename(words[script])):
+        return script + 1
+    return 0
+
+
+def _is_mounter(word: str, words: list[str]) -> bool:
+    name = posixpath.basename(word)
+    if name in MOUNTS_BY_SUBCOMMAND:
+        return "mount" in words
+    if name == "mount":
+        return VOLATILE_FILE_SYSTEMS.isdisjoint(words)
+    return name in FUSE_MOUNTERS or name.startswith("mount.")
+
+
+def _reaches(words: list[str], path: str) -> bool:
+    """Whether one of the folders that are named holds a path, or lies below it; or the folder is not known. `words`:
+    the known beginnings of a command's arguments."""
+    given = [word for word in words if not word.startswith("-")]
+    named = [word.rpartition("=")[2] for word in words if word.startswith("-") and "mount" in word]
+    places = [word.rstrip("/") for word in (*given, *named) if word.startswith("/") and not word.startswith("/dev/")]
+    if not any(places) or not path.startswith("/") or not given[-1:] or not given[-1]:
+        return True
+    return any(path == one or path.startswith(one + "/") or one.startswith(path) for one in places if one)
