@@ -15,6 +15,7 @@ from typing import Literal
 
 from msgspec import Struct
 
+from kube_gaplint import lazy_re
 from kube_gaplint.lazy_re import globs
 
 Meaning = Literal[
@@ -353,7 +354,8 @@ CHORES = frozenset({
     "preprocess", "preprocessing",
     "preproc", "download", "downloader", "tokenize", "prepare", "build", "install", "setup", "list", "healthcheck",
     "upload", "sync", "quantize", "split", "shard", "profile", "pack", "analyze", "analysis", "plot",
-    "visualize", "tokenization", "dedup", "deduplicate", "annotate",
+    "visualize", "tokenization", "dedup", "deduplicate", "annotate", "prep", "preparation", "precompute", "pretokenize",
+    "ingest", "etl",
 })  # fmt: skip
 
 # Words of a program's name by which it tries something out.
@@ -377,7 +379,7 @@ SERVING_WORDS = frozenset({"inference", "inferencing", "infer", "serving", "serv
 # Verbs that, as the first word of a program's name, say that the rest is what it makes: `precompute_train_class.py`,
 # `make_training_set.py`.
 ACTS = PROCESSING | frozenset({
-    "precompute", "prep", "pretokenize", "encode", "make", "create", "gen", "generate", "extract", "collect", "count",
+    "encode", "process", "make", "create", "gen", "generate", "extract", "collect", "count",
     "filter", "clean", "crawl", "scrape", "fetch", "format", "parse", "sample", "subsample", "shuffle", "cache",
     "chunk", "combine", "concat", "aggregate", "resample", "resize", "rename", "pickle", "serialize", "augment",
     "index", "split", "shard", "compile", "compute", "summarize", "inspect", "postprocess",
@@ -588,12 +590,17 @@ def _plain(name: str) -> str:
     return name if module in _PLAIN_MODULES else module
 
 
+_NUMBER = lazy_re.compile(r"(?:step|stage|part)?\d+|step|stage|part")
+
+
 def _makes_what_follows(name: str) -> bool:
     """Whether a Python program's name begins with what it does to the rest: `precompute_train_class.py`; or says that
     it counts words: `train_bpe.py`."""
-    words = [word for word in words_of(_plain(name)) if not word.isdigit()]
+    words = [word for word in words_of(_plain(name)) if not _NUMBER.fullmatch(word)]
     if name.endswith(".sh") or not words or not SECOND_ACTS.isdisjoint(words):
         return False
+    if words[-2:] == ["split", "py"]:
+        return True  # train_test_split.py
     return words[0] in ACTS or (not TRAINING_WORDS.isdisjoint(words) and not COUNTED_MODELS.isdisjoint(words))
 
 

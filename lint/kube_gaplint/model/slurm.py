@@ -37,7 +37,7 @@ _DEVICES = ("gres", "gpus", "gpus-per-node", "gpus-per-task")
 _TYPE = lazy_re.compile(r"(?:(?:gres[/:])?gpu:)?([A-Za-z][\w.-]*)[:=]\d+(?:\([^)]*\))?")
 """`gpu:a100:8`, `a100:8`"""
 _NONE = lazy_re.compile(r"(?:(?:gpu:)?0|none|NONE)")
-_PROCESSORS = lazy_re.compile(r"cpus?(?:only|nodes?|\d+)?|(?:amd|intel)cpu")
+_PROCESSORS = lazy_re.compile(r"cpus?(?:only|nodes?|\d+)?|(?:amd|intel)cpu|(?:big|high|hi|large|huge)mem|haswell|knl")
 OF_PROCESSORS = ("partition", "account", "constraint", "qos")
 """Options of a job whose values may say that its nodes have no accelerators."""
 
