@@ -132,6 +132,14 @@ def test_what_hydra_makes_belongs_to_the_program(words_given: str, last: list[st
     assert text.open_because == ""
 
 
+def test_a_configuration_without_objects_leaves_its_modules_nothing_to_make() -> None:
+    script = "@hydra.main(config_path='conf', config_name='base')\ndef main(c): pass\nimport own.deep\n"
+    files = {"fit.py": script, "conf/base.yaml": "lr: 0.1\n", "own/deep.py": "instantiate(x)"}
+    assert text_of("python fit.py", files).open_because == ""
+    files["own/deep.py"] = "get_class(x)"
+    assert text_of("python fit.py", files).open_because == "own/deep.py makes objects that only the run names"
+
+
 @pytest.mark.parametrize(
     ("words_given", "change"),
     [

@@ -53,6 +53,25 @@ def test_a_name_that_stands_for_more_than_one_file_is_not_known() -> None:
     assert paths(f"{given}{TRAIN}torch.save(model, 'b.pt')\n") == [set()]
 
 
+def test_a_name_of_a_function_may_stand_for_several_files() -> None:
+    save = (
+        "def run(step):\n    path = home / 'last.pt'\n    torch.save(x, path)\n    path = str(home / f's{step}.pt')\n"
+    )
+    for read, ways in (("'base.pt'", []), ("'last.pt'", [set()]), ("'s7.pt'", [set()])):
+        read_first = f"def build():\n    path = Path('~').expanduser() / {read}\n    return torch.load(path)\nbuild()\n"
+        assert paths(read_first + TRAIN, f"{save}    torch.save(x, path)\n") == ways, read
+
+
+def test_a_method_that_nothing_calls_may_be_known_to_a_library() -> None:
+    for bases, ways in (("", []), ("(torch.nn.Module)", []), ("(Base, metaclass=ABCMeta)", []), ("(Hooks)", [set()]),
+                        ("(lib.Base[int])", [set()])):  # fmt: skip
+        text = f"class Own{bases}:\n    def load_old(self, path):\n        self.x = torch.load(path)\n"
+        base = "class Base(nn.Module):\n    pass\n" if "lib" not in bases else ""
+        assert paths(TRAIN, text, base) == ways, bases
+    text = "class Own(nn.Module):\n    def load_state_dict(self, path):\n        self.x = torch.load(path)\n"
+    assert paths(TRAIN, text) == [set()]
+
+
 def test_a_function_of_the_program_called_like_that_of_a_library() -> None:
     for call in ("torch.load('a.pt')", "engine.load('a')"):
         assert paths(f"def load():\n    return {call}\nload()\n{TRAIN}") == [set()], call

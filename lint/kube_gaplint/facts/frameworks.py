@@ -232,6 +232,8 @@ class FrameworkFacts(Struct, frozen=True, eq=False):
     second_path: tuple[PathOf, ...] = ()
     interval: tuple[Amount, ...] = ()
     interval_default: Default | None = None
+    interval_shifts: Mapping[str, str] = field(default_factory=dict)
+    """Keywords that make that default another one, by the value with which they do not."""
     every_epoch: Switch | None = None
     """Whether it saves all that a restart needs after every epoch besides, over the save before."""
     strategy: Strategy | None = None
@@ -1219,6 +1221,10 @@ FRAMEWORKS: tuple[FrameworkFacts, ...] = (
             Amount(("ModelCheckpoint(every_n_epochs)",), "epochs"),
         ),
         interval_default=Default(1, "epochs", "ModelCheckpoint saves once an epoch"),
+        interval_shifts={
+            "val_check_interval": "1.0", "check_val_every_n_epoch": "1", "save_on_train_epoch_end": "false",
+            "max_time": "",
+        },
         saving=Switch(("trainer.enable-checkpointing", "Trainer(enable_checkpointing)"), default=True),
         saves_with=("ModelCheckpoint",),
         saves_not=(

@@ -743,13 +743,33 @@ class _Reader:
                 return Unknown("whether it saves after every epoch is not known", each.origin)
             if isinstance(each, Set) and each.value:
                 return Set(Quantity(1, "epochs"), each.origin)
-        if not isinstance(found, Absent):
-            return found
         fallback = facts.interval_default
-        if fallback is None or look.unseen:
+        left_to_it = isinstance(found, Unknown) and self._leaves_the_interval(facts)
+        if not isinstance(found, Absent) and not left_to_it:
+            return found
+        if fallback is None or (look.unseen and not left_to_it):
             return found
         note = f"{facts.title}'s default: {fallback.note}"
         return Set(Quantity(fallback.value, fallback.unit), Origin(look.home.place, "default", note))  # type: ignore[arg-type]
+
+    def _leaves_the_interval(self, facts: FrameworkFacts) -> bool:
+        """Whether a program of which all is seen makes what saves, and nothing in it or its configuration says how
+        often: neither by the keywords for it nor by what shifts it (`interval_shifts`)."""
+        keywords = [key[key.index("(") + 1 : -1] for amount in facts.interval for key in amount.keys if key[-1] == ")"]
+        shifts = (*keywords, *facts.interval_shifts)
+        if not facts.interval_shifts or not self._saves_by_its_text(facts):
+            return False
+        if self.text.mentions(*shifts) is not False:
+            return False
+        harmless = {Options.normal(name): facts.interval_shifts.get(name, "") for name in shifts}
+        if not harmless.keys().isdisjoint(name.rpartition(".")[2] for name in self.look.options.names):
+            return False
+        return all(
+            isinstance(value, Absent) or (isinstance(value, Set) and value.value == harmless[last])
+            for config in self.look.configs
+            for name, value in config.values.items()
+            if (last := name.rpartition(".")[2]) in harmless
+        )
 
     def _untold(self, interval: Setting[Quantity]) -> Setting[Quantity]:
         """The interval of a script of somebody's own that saves, and neither options nor loops say how often."""

@@ -38,6 +38,7 @@ _DYNAMIC = lazy_re.compile(
 """What loads a module by a name that is made at run time, or starts another program."""
 _MADE = lazy_re.compile(r"\b(?:instantiate|get_class|get_method|get_object)\(")
 """What makes an object by a name that Hydra's configuration holds."""
+_GOT = lazy_re.compile(r"\bget_(?:class|method|object)\(")
 _NAME = lazy_re.compile(r"(?:^|,)[ \t\r\n(]*([\w.]+)")
 
 
@@ -58,6 +59,7 @@ class OwnModules:
         self._strangers: set[str] = set()
         self._objects: frozenset[str] | None = None
         """What Hydra makes by the configuration, once it was looked for."""
+        self._gets_by_name = False
 
     def texts(self) -> Iterator[str]:
         path, text = start_text(self.peeled, self.files)
@@ -81,6 +83,7 @@ class OwnModules:
                 break
             if not self.open_because and lazy_re.found_in(content, _DYNAMIC):
                 self.open_because = f"{here or 'it'} loads modules by name or starts other programs"
+            self._gets_by_name = self._gets_by_name or lazy_re.found_in(content, _GOT)
             if self._objects is None and lazy_re.found_in(content, _MADE):
                 makes = makes or here or "it"
             yield content
@@ -92,8 +95,11 @@ class OwnModules:
         """The modules of what Hydra makes for the program."""
         from kube_gaplint.launch.hydra_main import objects
 
-        self._objects = objects(script, path, self.peeled.words, self.peeled.origin, self.files) or frozenset()
-        if not self._objects:
+        known = objects(script, path, self.peeled.words, self.peeled.origin, self.files)
+        self._objects = known or frozenset()
+        # A configuration of which all is seen and that names none leaves modules that the script may not use nothing
+        # to make; a script that makes something takes it from elsewhere.
+        if known is None or (not known and (self._gets_by_name or makes == path)):
             self.open_because = self.open_because or f"{makes} makes objects that only the run names"
         for name in sorted(self._objects):
             module, _, own = name.rpartition(".")

@@ -36,6 +36,10 @@ _MOST_ASSIGNMENTS = 8
 _MOST_ALIASES = 4
 _MOST_SETTERS = 40
 _MOST_LEAVING = 40
+_MOST_BASES = 40
+_KNOW_NO_METHODS = frozenset({"object", "Module", "ABC", "Generic", "Protocol", "Dataset", "IterableDataset", "Enum"})
+"""Classes of libraries that call no methods of those that are built on them, but for `_OF_MODULES`."""
+_OF_MODULES = frozenset({"load_state_dict", "set_extra_state", "forward", "state_dict"})
 
 _READS = lazy_re.compile(
     r"(?i)\A(?:safe_open|load_file|load_objects)\Z"
@@ -74,7 +78,7 @@ _SAVES = lazy_re.compile(
 )
 """Last names of calls that may write a checkpoint."""
 _SAVES_OTHER_FILES = lazy_re.compile(
-    r"(?i)(?:\A|\.)(?:np|numpy|omegaconf|plt|image|img|tokenizer|processor|wandb|json|fig|config)\.save\w*\Z"
+    r"(?i)(?:\A|\.)(?:np|numpy|omegaconf|plt|image|img|tokenizer|processor|wandb|json|fig|config|ani\w*)\.save\w*\Z"
 )
 _MOVES = lazy_re.compile(r"\A(?:shutil\.(?:copy\w*|move)|os\.(?:rename|replace|renames|link|symlink))\Z|\.symlink_to\Z")
 _HUB = lazy_re.compile(r"\b(?:hf_hub_download|snapshot_download|cached_download|load_state_dict_from_url)\(")
@@ -333,6 +337,17 @@ class _Program(Struct, dict=True):
     def defines(self, name: str) -> bool:
         return any(f"def {name}(" in text for text in self.texts)
 
+    def bases(self, name: str) -> frozenset[str] | None:
+        """The last names of the classes that a class of the program is built on; None where it is another's."""
+        pattern = re.compile(
+            rf"^[ \t]*class[ \t]+{re.escape(name)}[ \t]*(?:\((?P<bases>[^()]*)\))?[ \t]*:", re.MULTILINE
+        )
+        found = [one["bases"] or "" for text in self.texts if name in text for one in pattern.finditer(text)]
+        if not found:
+            return None
+        words = (word.partition("[")[0].strip() for bases in found for word in bases.split(","))
+        return frozenset(_last(word) for word in words if word and "=" not in word)
+
     def count_read(self) -> None:
         self.reads += 1
         if self.reads > _MOST_READS:
@@ -352,9 +367,9 @@ class _Program(Struct, dict=True):
                         continue
                     if self.defines(last) and "." not in function:
                         continue  # what it does is looked at itself
-                    name = _file_name(_saved_to(call)) if function == "torch.save" else ""
-                    names.add(name)
-                    if not name or len(names) > _MOST_WRITES:
+                    found = _file_names(_saved_to(call)) if function == "torch.save" else {""}
+                    names |= found
+                    if "" in found or len(names) > _MOST_WRITES:
                         return None
         return frozenset(names)
 
@@ -453,6 +468,12 @@ def _saved_to(call: Node) -> Node | None:
     return parts[1] if len(parts) > 1 and parts[1].type != "keyword_argument" else None
 
 
+def _file_names(path: Node | None) -> set[str]:
+    """The same of each path that a variable of a function is given."""
+    given = _assigned(path) if path is not None and path.type == "identifier" else []
+    return {_file_name(value) for _, value in given} or {_file_name(path)}
+
+
 def _file_name(path: Node | None) -> str:
     """The last part of a path that is written in the program, NUL for what is put into it; empty where it is not seen.
 
@@ -462,11 +483,17 @@ def _file_name(path: Node | None) -> str:
         return ""
     if path.type == "identifier":
         value = _only_value(path)
+        if value is None:
+            given = _assigned(path)
+            value = given[0][1] if len(given) == 1 else None
         return _file_name(value) if value is not None and value.type != "identifier" else ""
-    if path.type == "call" and _last(text_of(path.child_by_field_name("function"))) in {"join", "Path"}:
+    if path.type == "binary_operator" and text_of(path.child_by_field_name("operator")) == "/":
+        last = path.child_by_field_name("right")  # of a Path
+        return _file_name(last) if last is not None and last.type == "string" else ""
+    if path.type == "call" and _last(text_of(path.child_by_field_name("function"))) in {"join", "Path", "str"}:
         holder = path.child_by_field_name("arguments")
         parts = holder.named_children if holder is not None else []
-        return _file_name(parts[-1]) if parts and parts[-1].type == "string" else ""
+        return _file_name(parts[-1]) if parts and parts[-1].type in {"string", "binary_operator"} else ""
     if path.type != "string":
         return ""
     words = (
@@ -648,7 +675,7 @@ def _ways(
         yield names
         return
     if not callers:
-        if name == "main" or _may_be_called_unseen(node):
+        if name == "main" or _may_be_called_unseen(node, name, program):
             yield names
         return
     for call, one in callers:
@@ -656,14 +683,26 @@ def _ways(
             yield names | more
 
 
-def _may_be_called_unseen(function: Node) -> bool:
-    """A decorated function, or the method of a class that is built on another."""
+def _may_be_called_unseen(function: Node, name: str, program: _Program) -> bool:
+    """A decorated function, or the method of a class that is built on one of a library, which may know it."""
     above = function.parent
     while above is not None and above.type == "block":
         above = above.parent
     if above is None or above.type == "decorated_definition":
         return True
-    return above.type == "class_definition" and above.child_by_field_name("superclasses") is not None
+    if above.type != "class_definition" or above.child_by_field_name("superclasses") is None:
+        return False
+    if name in _OF_MODULES:
+        return True
+    waiting, seen = {text_of(above.child_by_field_name("name"))}, set(_KNOW_NO_METHODS)
+    while waiting:
+        one = waiting.pop()
+        seen.add(one)
+        bases = program.bases(one)
+        if bases is None or len(seen) > _MOST_BASES:
+            return True
+        waiting |= bases - seen
+    return False
 
 
 def _class_of(function: Node) -> str:

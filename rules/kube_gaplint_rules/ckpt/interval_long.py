@@ -6,7 +6,7 @@ from typing import Any
 from kube_gaplint.facts.reliability import FLAT_FACTOR, lost_gpu_hours
 from kube_gaplint.findings import Change, Fix, Gap, Related, Severity, longer_or_shorter
 from kube_gaplint.model.optimum import LARGEST_SHARE, optimum
-from kube_gaplint.model.pace import Pace
+from kube_gaplint.model.pace import Pace, trains_on_a_toy
 from kube_gaplint.model.scale import duration, gpu_count, size
 from kube_gaplint.model.setting import Absent, Set
 from kube_gaplint.model.training import Quantity, TrainingProcess
@@ -32,8 +32,9 @@ def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
     An interval as long as the run or longer, so that nothing is saved before the end (error). An interval beyond 10 %
     of the run; or, where the time of a step is known or declared, beyond 4 hours or 4 times the Young/Daly optimum;
     or saving on a signal alone, where all that a visible script saves waits for its handler (warning; info for a
-    share of a run of up to 5,000 steps whose pace is not known). Runs of up to 200 steps are smoke tests and left
-    alone.
+    share of a run of up to 5,000 steps whose pace is not known). Lightning's ModelCheckpoint saves once an epoch where
+    all of the program is seen and says nothing else. Runs of up to 200 steps are smoke tests and left alone, and so is
+    a framework's default on a toy data set.
 
     ## Why it hurts
     A failure costs half an interval on every GPU. BLOOM lost 7.3 hours of 384 GPUs to one dead GPU that came just
@@ -107,6 +108,8 @@ def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
         return
     shown = f"{interval.value} between saves"
     if interval.origin.via == "default":
+        if trains_on_a_toy(process):
+            return
         shown += " (the default)"
     if share is not None and share >= 1.0:
         first = "with the first save" if share == 1.0 else "before the first save"
