@@ -148,6 +148,13 @@ def is_ours(name: str) -> bool:
     return _FAMILY.match(name) is not None or (row is not None and row.owner == "invented")
 
 
+def is_in_conf_files(name: str) -> bool:
+    """Whether a variable has an effect in NCCL's files of settings: NCCL reads them when it starts and sets what is not
+    set, for itself and the plugins that it loads. What torch reads under NCCL's name it has read before."""
+    row = variable(name) if name.startswith("NCCL_") else None
+    return name.startswith(("NCCL_", "RCCL_", "OFI_NCCL_", "FI_", "UCX_")) and (row is None or row.owner != "torch")
+
+
 def exists(name: str) -> bool:
     """Whether some release, plugin or tool reads the name."""
     row = variable(name)

@@ -19,6 +19,7 @@ from kube_gaplint.launch.frameworks import Understood, is_framework_module, is_h
 from kube_gaplint.launch.launchers import Peeled, is_launcher, peel_all
 from kube_gaplint.launch.launchers.base import matches
 from kube_gaplint.launch.lookup import ScriptFacts
+from kube_gaplint.launch.nccl_conf import with_conf_files
 from kube_gaplint.launch.options import parse_options
 from kube_gaplint.launch.shared import Budget, in_directory, module_files
 from kube_gaplint.launch.versions import releases
@@ -30,7 +31,7 @@ from kube_gaplint.model.setting import Absent, Origin, Set, Setting, Unknown
 from kube_gaplint.model.training import Options, Release, TrainingProcess
 from kube_gaplint.model.workload import Container, Role, Workload
 from kube_gaplint.text.limits import PROGRAMS, reached
-from kube_gaplint.text.source import Files, PlacedText
+from kube_gaplint.text.source import Files, PlacedText, no_files
 
 MAX_COMMANDS = PROGRAMS.most
 """Commands of one container that are looked at."""
@@ -308,6 +309,7 @@ class _Reader:
             opaque = f"what {peeled.name} does is not visible"
         torch, nccl, uses = self._releases_of(peeled.image)
         role, container, environment = self._where(candidate)
+        environment = self._with_conf_files(peeled.command, container, environment)
         shells = self._shells(peeled.command)
         return TrainingProcess(
             workload=self.workload,
@@ -335,6 +337,12 @@ class _Reader:
             launched=launched,
             origin=Origin(peeled.command.place),
         )
+
+    def _with_conf_files(self, command: Command, container: Container, environment: Environment) -> Environment:
+        """The environment with what NCCL's own files say, where the processes run."""
+        own = container is self.container
+        files = no_files if self.workload.batch is not None else self.files if own else container.files
+        return with_conf_files(environment, container, command, container.scripts if own else (), files)
 
     def _whole_text(self, peeled: Peeled) -> ProgramText:
         def find() -> TextSource:

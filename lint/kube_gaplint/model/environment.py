@@ -84,6 +84,8 @@ class Environment(Struct, frozen=True):
     """Where the names of the variables of a manifest's `env` list stand."""
     sealed_by: str = ""
     """The program (`docker`) that lets no variable in but those that its own options name."""
+    conf_because: str = ""
+    """Why a file of NCCL's settings that is there is not seen: it may hold NCCL's variables that are not given here."""
 
     def get(self, *names: str) -> Setting[str]:
         """The value of a variable; of several names (aliases), the first that is not absent."""
@@ -93,6 +95,11 @@ class Environment(Struct, frozen=True):
                 return found
         if self.open_because and any(name not in self.variables for name in names):
             return Unknown(self.open_because, self.home)
+        if self.conf_because:
+            from kube_gaplint.facts.variables import is_in_conf_files
+
+            if any(map(is_in_conf_files, names)):
+                return Unknown(self.conf_because, self.home)
         return Absent(self.home)
 
     def __contains__(self, name: str) -> bool:

@@ -33,7 +33,8 @@ def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
     Several nodes over RDMA, and `NCCL_IB_TIMEOUT` is unset or not above the release's default (14 up to NCCL 2.13, 18
     from 2.14, 20 from 2.23), or `NCCL_IB_RETRY_CNT` is below 7. One try lasts 4.096 µs × 2^timeout, and 7 tries are the
     most that the hardware knows: 18 gives up after about 7.5 s, 20 after 30 s, 22 after two minutes. Info where RDMA is
-    not evident.
+    not evident. NCCL's own files (`NCCL_CONF_FILE` or `~/.nccl.conf`, `/etc/nccl.conf`) count where a ConfigMap or the
+    script fills them; one that is mounted and not seen leaves the variable unknown.
 
     ## Why it hurts
     MegaScale traced stalls and failures on more than 10,000 GPUs to links that flapped for seconds while NCCL's default
