@@ -260,6 +260,8 @@ def interest_of(data: bytes, *, json: bool = False, kinds: frozenset[str] = froz
     for kind in _kinds(text):
         if kind in facts.JUDGED_KINDS or kind in kinds:
             return "judged"
+        if kind in facts.MARKED_KINDS and facts.MARKED_KINDS[kind] in text:
+            found = found or "evidence"
         if kind in facts.EVIDENCE_KINDS:
             found = found or "evidence"
         elif kind in facts.NAMED_KINDS:
@@ -267,8 +269,6 @@ def interest_of(data: bytes, *, json: bool = False, kinds: frozenset[str] = froz
             open_kinds |= 1
         elif kind not in facts.PLAIN_KINDS:
             open_kinds |= 2
-            if kind == facts.CLEANER_KIND and facts.CLEANER_MARK in text:
-                found = found or "evidence"
             open_kinds |= 4 * (kind in facts.WATCHER_KINDS)
     if not open_kinds:
         return found

@@ -44,13 +44,14 @@ EVIDENCE_KINDS = frozenset(
         "PodDisruptionBudget", "LimitRange", "PriorityClass", "StorageClass", "NodeHealthCheck", "Profile",
         "MutatingAdmissionPolicy", "MaintenanceConfiguration", "Policy", "Sidecar", "PeerAuthentication",
         "IstioOperator", "ProvisioningRequest", "ClusterAutoscaler", "MachineAutoscaler", "KubeletConfiguration",
-        "LocalQueue",
+        "LocalQueue", "ImageTagMirrorSet", "ImageDigestMirrorSet", "ImageContentSourcePolicy",
     }
 )  # fmt: skip
 """Kinds that say something about a judged object without being named by it: read when there is one."""
 
-CLEANER_KIND, CLEANER_MARK = "CronJob", "claimName"
-"""A kind that is evidence where it has a claim: it may delete what a training job saves there."""
+MARKED_KINDS = {"CronJob": "claimName", "ServiceAccount": "imagePullSecrets"}
+"""Kinds that are evidence where they hold something: a CronJob with a claim may delete what a training job saves there,
+the pull secrets of the account `default` go along with all pods of a namespace."""
 
 SHARING_MARK = "timeSlicing:"
 """What a configuration of NVIDIA's device plugin holds by which pods share cards: evidence, in Helm values too."""
@@ -66,7 +67,9 @@ LOG_SHIPPERS = (
     "newrelic-logging", "cloudwatch-agent", "ops-agent",
 )  # fmt: skip
 """The same of programs that carry the logs of containers out of the node."""
-WATCHERS = (*NODE_WATCHERS, *LOG_SHIPPERS)
+REGISTRY_MIRRORS = ("spegel", "dragonfly", "kraken-agent")
+"""The same of programs through which nodes pull images that others have pulled."""
+WATCHERS = (*NODE_WATCHERS, *LOG_SHIPPERS, *REGISTRY_MIRRORS)
 WATCHER_KINDS = frozenset({"DaemonSet", "Deployment", "HelmRelease", "HelmChart", "Application"})
 
 NAMED_KINDS = frozenset(

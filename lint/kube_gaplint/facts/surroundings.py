@@ -7,7 +7,7 @@ systemd.exec(5) (LimitMEMLOCK) and limits.conf(5).
 from __future__ import annotations
 
 from kube_gaplint import lazy_re
-from kube_gaplint.facts.candidates import LOG_SHIPPERS, NODE_WATCHERS
+from kube_gaplint.facts.candidates import LOG_SHIPPERS, NODE_WATCHERS, REGISTRY_MIRRORS
 from kube_gaplint.lazy_re import globs
 
 # Node labels (in selectors and affinity) and annotations of pods that only this autoscaler's users write.
@@ -60,6 +60,18 @@ MESH_KINDS = (("networking.istio.io", "Sidecar"), ("security.istio.io", "PeerAut
 NODE_HEALTH_IMAGES = tuple(f"*{mark}*" for mark in NODE_WATCHERS)
 # Programs that carry the logs of containers out of the node, by image.
 LOG_SHIPPER_IMAGES = tuple("*otel/*collector*" if mark == "otel/" else f"*{mark}*" for mark in LOG_SHIPPERS)
+REGISTRY_MIRROR_IMAGES = tuple(f"*{mark}*" for mark in REGISTRY_MIRRORS)
+MIRROR_KINDS = frozenset({
+    ("config.openshift.io", "ImageTagMirrorSet"), ("config.openshift.io", "ImageDigestMirrorSet"),
+    ("operator.openshift.io", "ImageContentSourcePolicy"),
+})  # fmt: skip
+NAMES_DOCKER_HUB = lazy_re.needing(("docker.io",), r"\bdocker\.io\b")
+MIRRORS_DOCKER_HUB = lazy_re.needing(
+    ("docker.io", "registry-mirrors"),
+    r"registry-mirrors|\bmirrors?\b[^\0]{0,200}?\bdocker\.io\b|\bcerts\.d/docker\.io\b|"
+    r"\bdocker\.io\b[^\0]{0,200}?\b(?:mirror|endpoint)s?\b",
+)
+"""What containerd, CRI-O or Docker is told of on a node by which it pulls images of Docker Hub from elsewhere."""
 CHARTS = {
     ("helm.toolkit.fluxcd.io", "HelmRelease"): (("spec", "chart", "spec", "chart"),),
     ("helm.cattle.io", "HelmChart"): (("spec", "chart"),),

@@ -75,6 +75,7 @@ class Around(Struct, dict=True):
     _node_health: Evidence | None = None
     _log_shipper: Evidence | None = None
     _fills_requests: Evidence | None = None
+    _registry_mirror: Evidence | None = None
     _single_process_kill: Evidence | None = None
     _memlock: Evidence | None = None
     _mesh_kinds: list[KubeObject] = field(default_factory=list)
@@ -85,6 +86,8 @@ class Around(Struct, dict=True):
     _reclaim: dict[str, Setting[str]] = field(default_factory=dict)
     _cleaners: list[tuple[str, str, Evidence]] = field(default_factory=list)
     """Namespace and claim of what deletes files on a claim."""
+    _pulling: list[tuple[str, Evidence]] = field(default_factory=list)
+    """The namespaces whose account `default` has pull secrets."""
     _by_namespace: dict[str, tuple[LimitDefaults, ...]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -145,6 +148,10 @@ class Around(Struct, dict=True):
         if self._memlock is None and item.kind in facts.NODE_SETUP_KINDS:
             raised = _text_in(item.node, facts.RAISES_MEMLOCK)
             self._memlock = None if raised is None else Evidence(what, Origin(raised.place, node=raised))
+        mirrors = facts.MIRRORS_DOCKER_HUB if item.kind in facts.NODE_SETUP_KINDS else facts.NAMES_DOCKER_HUB
+        if self._registry_mirror is None and (item.kind in facts.NODE_SETUP_KINDS or key in facts.MIRROR_KINDS):
+            mirrored = _text_in(item.node, mirrors)
+            self._registry_mirror = None if mirrored is None else Evidence(what, Origin(mirrored.place, node=mirrored))
         if key in facts.MESH_KINDS:
             self._mesh_kinds.append(item)
         for path in facts.NODE_REPAIR.get(key, ()):
@@ -166,6 +173,9 @@ class Around(Struct, dict=True):
             self._index_budget(item)
         elif item.is_a("", "Service"):
             self._index(item, Part.of(item.node).at("spec", "selector"))
+        elif item.is_a("", "ServiceAccount") and item.name == "default":
+            if Part.of(item.node).at("imagePullSecrets").items():
+                self._pulling.append((item.namespace, Evidence(what, origin)))
         elif item.is_a("batch", "CronJob"):
             self._cleaners += _cleaned(item, what)
         elif item.is_a("storage.k8s.io", "StorageClass"):
@@ -185,6 +195,8 @@ class Around(Struct, dict=True):
             self._node_health = evidence
         if self._log_shipper is None and facts.matches(name, facts.LOG_SHIPPER_IMAGES):
             self._log_shipper = evidence
+        if self._registry_mirror is None and facts.matches(name, facts.REGISTRY_MIRROR_IMAGES):
+            self._registry_mirror = evidence
 
     def _index(self, item: KubeObject, selector: Part) -> None:
         """Keep an object under the first label that it selects by."""
@@ -227,6 +239,8 @@ class Around(Struct, dict=True):
             namespace_labels=self._namespace_labels(namespace, near),
             reclaim_policies=self._reclaim,
             cleaned_claims={claim: evidence for own, claim, evidence in self._cleaners if _may_share(own, namespace)},
+            pull_secrets=next((one for own, one in self._pulling if _may_share(own, namespace)), None),
+            registry_mirror=self._registry_mirror,
             pools=pools,
             most_gpus_per_node=self._most_gpus(near) if _shares_nodes(workload) else None,
         )

@@ -169,6 +169,10 @@ class Surroundings(Struct, frozen=True):
     """By StorageClass name, for the classes in the paths."""
     cleaned_claims: Mapping[str, Evidence] = field(default_factory=dict)
     """Claims on which another workload in the paths deletes files, by their names."""
+    pull_secrets: Evidence | None = None
+    """The service account `default` of the namespace has pull secrets, which go along with its pods."""
+    registry_mirror: Evidence | None = None
+    """The nodes in the paths pull images of Docker Hub through a mirror."""
     most_gpus_per_node: Setting[int] | None = None
     """The most GPUs that a node of the pools has which commands beside the manifest make."""
     pools: Pools = field(default_factory=Pools)

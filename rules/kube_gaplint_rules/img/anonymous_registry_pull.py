@@ -28,8 +28,8 @@ def check(workload: Workload, _context: Context) -> Iterator[Gap]:
 
     ## What it flags
     A training job of eight or more pods whose image comes from Docker Hub, without `imagePullSecrets` and with the
-    default service account. Other registries, mirrors by name and pods whose secrets may come with a service account or
-    a template are left alone.
+    default service account. Other registries, pods whose secrets may come with a service account (that of `default` is
+    looked up in the given paths) or a template, and nodes that are seen to pull through a mirror are left alone.
 
     ## Why it hurts
     Docker Hub counts pulls by address, and a cluster often leaves through one. After 100 pulls in six hours it answers
@@ -85,7 +85,8 @@ def check(workload: Workload, _context: Context) -> Iterator[Gap]:
     - https://docs.docker.com/docker-hub/usage/pulls/
     - https://github.com/kubeflow/pytorch-operator/issues/339
     """
-    if not workload.trains or workload.batch is not None:
+    around = workload.surroundings
+    if not workload.trains or workload.batch is not None or around.pull_secrets or around.registry_mirror:
         return
     for role in workload.roles:
         if not isinstance(role.replicas, Set) or role.replicas.value < LEAST_PODS or not _anonymous(role):
