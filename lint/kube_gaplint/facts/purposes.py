@@ -298,6 +298,10 @@ TRIAL_FOLDERS = frozenset(
 TEST_FOLDERS = frozenset({
     "functional_tests", "functional-tests", "integration_tests", "integration-tests",
     ".github", ".gitlab", ".buildkite", ".circleci", ".jenkins", ".ci",
+    # Folders of what tries machines out before they are given to jobs.
+    "preflight", "pre-flight", "burnin", "burn-in", "burn_in", "healthcheck", "healthchecks", "health-check",
+    "health-checks", "health_check", "health_checks", "nccl-test", "nccl-tests", "nccl_tests", "rccl-tests", "gpu-burn",
+    "stress-test", "stress-tests", "smoke-test", "smoke-tests", "smoke_test", "smoke_tests", "smoketest", "smoketests",
 })  # fmt: skip
 
 # Words of a folder's name by which it holds steps of end-to-end tests, and the tools whose steps are manifests.
