@@ -298,7 +298,10 @@ TRIAL_FOLDERS = frozenset(
 TEST_FOLDERS = frozenset({
     "functional_tests", "functional-tests", "integration_tests", "integration-tests",
     ".github", ".gitlab", ".buildkite", ".circleci", ".jenkins", ".ci",
-    # Folders of what tries machines out before they are given to jobs.
+})  # fmt: skip
+
+# Folders of what tries machines out before they are given to jobs, but for files whose names speak of training.
+MACHINE_TESTS = frozenset({
     "preflight", "pre-flight", "burnin", "burn-in", "burn_in", "healthcheck", "healthchecks", "health-check",
     "health-checks", "health_check", "health_checks", "nccl-test", "nccl-tests", "nccl_tests", "rccl-tests", "gpu-burn",
     "stress-test", "stress-tests", "smoke-test", "smoke-tests", "smoke_test", "smoke_tests", "smoketest", "smoketests",

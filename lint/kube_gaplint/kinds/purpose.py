@@ -78,7 +78,9 @@ def classify(workload: Workload) -> Classified:
     *folders, file = workload.origin.place.source.path.replace("\\", "/").split("/")
     if workload.batch is not None and purposes.measures_scaling(file):
         return Classified("benchmark", f"its name {file}")
-    tests = next((folder for folder in folders if folder.lower() in purposes.TEST_FOLDERS), "")
+    trains = purposes.TRAINING_WORDS.intersection(purposes.words_of(file))
+    known = purposes.TEST_FOLDERS if trains else purposes.TEST_FOLDERS | purposes.MACHINE_TESTS
+    tests = next((folder for folder in folders if folder.lower() in known), "")
     if tests:
         return Classified("smoke", f"it lies in {tests}")
     name, shown = workload.subject.name, best is not None and best.strength >= 3
