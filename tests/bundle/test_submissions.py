@@ -64,6 +64,44 @@ def test_other_commands_say_nothing_of_it(tmp_path: Path, name: str, line: str) 
     assert isinstance(batch_of(tmp_path, {name: f"{line}\n"}).continuation, Absent)
 
 
+@pytest.mark.parametrize(
+    "files",
+    [
+        {"jobs/submit.sh": "export SBATCH_OPEN_MODE=append\nsbatch big/train.slurm\n"},
+        {"jobs/submit.sh": "SBATCH_OPEN_MODE=append sbatch big/train.slurm\n"},
+        {"jobs/big/Makefile": "export SBATCH_OPEN_MODE := append\nrun:\n\tsbatch train.slurm\n"},
+        {"jobs/submit.sh": "source site.env\nsbatch big/train.slurm\n", "site.env": "export SBATCH_OPEN_MODE=append\n"},
+        {"jobs/big/README.md": "# SBATCH_OPEN_MODE=append sbatch train.slurm\n"},
+    ],
+)
+def test_variables_of_the_submitting_shell_count(tmp_path: Path, files: dict[str, str]) -> None:
+    unknown = batch_of(tmp_path, files).open_mode
+    assert isinstance(unknown, Unknown)
+    assert "submits the script with SBATCH_OPEN_MODE" in unknown.reason
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {"jobs/submit.sh": "# export SBATCH_OPEN_MODE=append\nsbatch big/train.slurm\n"},
+        {"jobs/submit.sh": "sbatch big/train.slurm\n", "site.env": "export SBATCH_OPEN_MODE=append\n"},
+        {"jobs/submit.sh": "export SBATCH_OPEN_MODE=append\nsbatch other.slurm\n"},
+        {"jobs/submit.sh": "export MY_SBATCH_OPEN_MODE=append\nsbatch big/train.slurm\n"},
+    ],
+)
+def test_variables_that_no_submission_has(tmp_path: Path, files: dict[str, str]) -> None:
+    assert batch_of(tmp_path, files).open_mode.value == "truncate"  # type: ignore[union-attr]
+
+
+def test_the_other_variables_of_sbatch(tmp_path: Path) -> None:
+    text = "export SBATCH_REQUEUE=1 SBATCH_TIMELIMIT=2:00:00 SBATCH_SIGNAL=B:USR1@120\nsbatch big/train.slurm\n"
+    found = batch_of(tmp_path, {"jobs/submit.sh": text})
+    assert isinstance(found.requeue, Unknown)
+    assert found.workload is not None
+    assert isinstance(found.workload.deadline_seconds, Unknown)
+    assert isinstance(found.get("signal"), Unknown) or "signal" in found.submitted_with
+
+
 def test_a_comment_in_the_script_itself_counts(tmp_path: Path) -> None:
     script = SCRIPT.replace("srun", "# submit: sbatch --array=1-10%1 train.slurm\nsrun")
     assert isinstance(batch_of(tmp_path, {}, script).continuation, Unknown)

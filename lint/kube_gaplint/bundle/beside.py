@@ -28,7 +28,7 @@ _NAMES = frozenset({"README", "Makefile", "makefile", "justfile", "Justfile"})
 _TERRAFORM_FOLDER = lazy_re.compile(r"(?i)(?:.*[-_.])?(?:terraform|tf|infra|infrastructure)(?:[-_.].*)?")
 """Folders beside others that hold Terraform: it is kept apart from the manifests."""
 _MARKS = (
-    b"sbatch", b"create configmap", b"create cm",
+    b"sbatch", b"SBATCH_", b"create configmap", b"create cm",
     b"node-pools", b"nodegroup", b"nodepool", b"machine_type", b"instance_type", b"vm_size",
     b"xlarge", b"gpu-", b"-standard-", b"tandard_N", b"tandard_n", b".GPU", b" GPUs",
 )  # fmt: skip

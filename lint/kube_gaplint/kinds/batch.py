@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
+from functools import cache
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -176,9 +177,40 @@ def _given(command: Command) -> tuple[Directive, ...] | None:
     options = parse_launcher(command.words[1:], Origin(command.place), steps.srun_spec("sbatch")).options
     if options.open_because:
         return None
-    return tuple(
-        Directive(sbatch.canonical(one.name), one.value, one.word.place, command.place) for one in options.occurrences
+    by_variable = (
+        Directive(option, value, value.origin.place, command.place)
+        for name, option in _by_variable().items()
+        if (value := command.environment.variables.get(name)) is not None
+        and not isinstance(value, Absent)
+        and value.origin is not None
     )
+    return (
+        *by_variable,
+        *(
+            Directive(sbatch.canonical(one.name), one.value, one.word.place, command.place)
+            for one in options.occurrences
+        ),
+    )
+
+
+def _asked(submission: Submission) -> list[Directive]:
+    """The options that a submission asks for: those on the command, and those of its shell's variables."""
+    found = read_options(submission.text, submission.start, submission.end)
+    given = {option.name for option in found}
+    for one in submission.exported:
+        option = _by_variable().get(one.name)
+        if option is not None and option not in given:
+            place = one.text.place(one.start, one.end)
+            origin = Origin(place)
+            value = Unknown("a variable", origin) if "$" in one.value else Set(one.value, origin)
+            found.append(Directive(option, value, place, place))
+    return found
+
+
+@cache
+def _by_variable() -> dict[str, str]:
+    """The options of sbatch by the variables that stand for them."""
+    return {name: option.name for option in sbatch.options("sbatch").values() for name in option.environment}
 
 
 def _added(submissions: Iterable[Submission], own: list[Directive]) -> list[Directive]:
@@ -186,7 +218,7 @@ def _added(submissions: Iterable[Submission], own: list[Directive]) -> list[Dire
     known = {directive.name for directive in own if directive.in_force}
     added: dict[str, Directive] = {}
     for submission in submissions:
-        for option in read_options(submission.text, submission.start, submission.end):
+        for option in _asked(submission):
             place = option.place
             if option.name in known or (option.name == "dependency" and "afterok" in place.text):
                 continue  # `afterok` waits for another job once, and starts nothing again
@@ -200,7 +232,7 @@ def _exported(submissions: Iterable[Submission]) -> list[str] | None:
     name comes from a login shell or not at all."""
     names: list[str] = []
     for submission in submissions:
-        for option in read_options(submission.text, submission.start, submission.end):
+        for option in _asked(submission):
             if option.name != "export":
                 continue
             if not isinstance(option.value, Set):
@@ -213,7 +245,7 @@ def _fewest_nodes(submissions: Iterable[Submission]) -> Setting[int] | None:
     """The fewest nodes that submissions ask for in numbers; None where one of them asks for none at all."""
     fewest: Set[int] | None = None
     for submission in submissions:
-        options = read_options(submission.text, submission.start, submission.end)
+        options = _asked(submission)
         asked = next((node_count(one.value) for one in options if one.name == "nodes"), None)
         if asked is None:
             return None
@@ -232,7 +264,7 @@ def _as_is(submissions: Iterable[Submission]) -> Origin | None:
 
 def _options_of(submissions: Iterable[Submission]) -> frozenset[str]:
     """The names of the options that submissions give."""
-    return frozenset(option.name for one in submissions for option in read_options(one.text, one.start, one.end))
+    return frozenset(option.name for one in submissions for option in _asked(one))
 
 
 def adapt_script(

@@ -37,7 +37,8 @@ def check(batch: Batch, _context: Context) -> Iterator[Gap]:
     Slurm's default). A trainer of Lightning that srun starts requeues its job when `--signal=USR1@…` reaches it. The
     job number stays the same over a requeue, so `%j` does not help; `%r`, its restarts, does.
     Info where the job is requeued by default only, or where the name holds the host (`%N`), which may be another.
-    Quiet where the training step keeps a log of its own that grows (`>> file`, `tee -a file`).
+    Quiet where the training step keeps a log of its own that grows (`>> file`, `tee -a file`), and where a command
+    beside the script submits it with another mode: by the option, or by an exported `SBATCH_OPEN_MODE`.
 
     ## Why it hurts
     This rule follows from how Slurm opens the file. The stack trace, the rank that died first and the name of the bad
