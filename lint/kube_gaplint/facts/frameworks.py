@@ -1252,6 +1252,7 @@ FRAMEWORKS: tuple[FrameworkFacts, ...] = (
         signal_save=Switch((), default=None, note="on Slurm, Lightning saves and requeues on SIGUSR1"),
         extra={
             "weights-only": ("ModelCheckpoint(save_weights_only)",),
+            "best-by": ("ModelCheckpoint(monitor)",),
             "steps-an-epoch": (
                 "trainer.limit-train-batches", "Trainer(limit_train_batches)",
                 "trainer.overfit-batches", "Trainer(overfit_batches)",

@@ -313,7 +313,8 @@ def _trains_in_comments_alone(process: TrainingProcess) -> bool:
     if text is None or not any(call in text for call in purposes.STEP_CALLS):
         return False
     code = _COMMENT.sub("", text)
-    trains = any(call in code for call in purposes.TRAINING_CALLS)
+    # What steps an optimizer may be a library's, which is handed it: a plan for its rate is followed all the same.
+    trains = any(call in code for call in (*purposes.TRAINING_CALLS, "scheduler.step(", "def training_step("))
     return not trains and any(call in code for call in (*purposes.INFERENCE_CALLS, "load_state_dict("))
 
 

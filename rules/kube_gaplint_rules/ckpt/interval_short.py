@@ -100,6 +100,8 @@ def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
         return
     if isinstance(settings.saving, Set) and not settings.saving.value:
         return
+    if isinstance(settings.extra.get("best-by"), Set) and isinstance(settings.retention, Set):
+        return  # Lightning looks so often whether its metric is among the best, and writes only then
     pace = Pace.of(process, context.profile)
     if pace.smoke or stands_for_now(interval.origin) or process.begins_anew:
         return
