@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from kube_gaplint import lazy_re
 
 LAUNCHERS = frozenset({"dlrover-run", "ft_launcher", "hyperpodrun"})
@@ -20,3 +22,23 @@ VARIABLE = lazy_re.compile(r"[A-Z0-9_]*(?:WATCHDOG|PROGRESS_TIMEOUT|HANG_DETECT|
 
 KINDS = frozenset({("elastic.iml.github.io", "ElasticJob"), ("sagemaker.amazonaws.com", "HyperPodPyTorchJob")})
 """Kinds (group, kind) whose operators look for hangs themselves: DLRover, HyperPod."""
+
+ENDING = frozenset({"scancel", "kill", "pkill", "killall", "skill", "scontrol", "mail", "mailx", "sendmail"})
+"""Programs by which a loop in a script ends a job, or calls a person."""
+
+LOOKING = lazy_re.compile(
+    r"-[cm]min\b|-newer|\binotifywait\b|\b(?:stat|tail|wc|md5sum|sha1sum|cksum|grep|awk|du)\b|[ \t]-[no]t[ \t]|"
+    r"\bls[ \t]+-\w*t|\butilization"
+)
+"""How a loop looks at a log, at checkpoints or at how busy the GPUs are."""
+NOT_PROGRESS = lazy_re.compile(
+    r"\bcurl\b|\bwget\b|169\.254\.|metadata|preempt|\bspot\b|\bsqueue\b|\bsacct\b", re.IGNORECASE
+)
+"""What tells that it looks at something else: a notice of the provider, the state of the queue."""
+
+OWN_GUARD = lazy_re.compile(
+    r"\bdump_traceback_later\(|\bsignal\.alarm\(|"
+    r"\b(?:class|def)[ \t]+\w*(?:watch_?dog|heart_?beat|(?:hang|stall)_?(?:detect|monitor|check))",
+    re.IGNORECASE,
+)
+"""A guard of the program's own: a timer that ends the process, a class or a function called like one."""

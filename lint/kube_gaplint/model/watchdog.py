@@ -11,6 +11,7 @@ from kube_gaplint import lazy_re
 from kube_gaplint.facts import progress
 from kube_gaplint.facts.torch import SETS_ASYNC, SetsAsync, defaults, names_read
 from kube_gaplint.facts.variables import stoi, torch_flag, variable
+from kube_gaplint.model.command import Command
 from kube_gaplint.model.pod import probe
 from kube_gaplint.model.setting import Absent, Set, Setting
 from kube_gaplint.model.training import Release, TrainingProcess, known_release
@@ -127,8 +128,48 @@ def is_watched(process: TrainingProcess) -> bool:
         return True
     if any(progress.VARIABLE.match(name) and not name.startswith(("NCCL_", "TORCH_")) for name in process.environment):
         return True
-    names = (name for role in workload.roles for container in _all(role) for name in _names(container))
-    return any(progress.PROGRAM.search(name.lower()) for name in names)
+    containers = [container for role in workload.roles for container in _all(role)]
+    names = (name for container in containers for name in _names(container))
+    if any(progress.PROGRAM.search(name.lower()) for name in names) or any(
+        _watches_by_loop(one, process.command) for one in containers
+    ):
+        return True
+    return any(lazy_re.found_in(text, progress.OWN_GUARD) for text in process.text.texts)
+
+
+def _watches_by_loop(container: Container, program: Command) -> bool:
+    """Whether a loop of its scripts, beside the program, looks at a log now and then, and ends the job where it stands
+    still."""
+    commands = container.commands
+    done = -1
+    for at, command in enumerate(commands):
+        if at <= done or command.name not in progress.ENDING or command.certainty not in _IN_A_LOOP:
+            continue
+        if any(word.shown in ("-0", "-l", "-L") for word in command.words[1:2]):
+            continue  # `kill -0` only asks
+        first, done = _loop_around(commands, at)
+        loop = commands[first : done + 1]
+        if program in loop or not any(one.name == "sleep" and one.certainty == "repeated" for one in loop):
+            continue
+        start, end = loop[0].place, loop[-1].place
+        if start.source is end.source:
+            text = start.source.text[start.span.start : end.span.end]
+            if progress.LOOKING.search(text) and not progress.NOT_PROGRESS.search(text):
+                return True
+    return False
+
+
+_IN_A_LOOP = frozenset({"repeated", "conditional"})
+
+
+def _loop_around(commands: list[Command], at: int) -> tuple[int, int]:
+    """The first and the last of the commands around one that run in a loop or on a condition, as it does."""
+    first = last = at
+    while first > 0 and commands[first - 1].certainty in _IN_A_LOOP:
+        first -= 1
+    while last + 1 < len(commands) and commands[last + 1].certainty in _IN_A_LOOP:
+        last += 1
+    return first, last
 
 
 def _all(role: Role) -> tuple[Container, ...]:
