@@ -33,8 +33,8 @@ def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
     ## What it flags
     A job of several nodes in which torch's own guard is surely gone (asynchronous error handling off, or blocking wait
     on), or whose stack has none (Horovod, whose stall shutdown is 0 by default), and in which nothing else is seen that
-    could notice: no liveness probe, no launcher with heartbeats (`ft_launcher`), no watchdog beside the program, be it a
-    loop of the script that looks at the log and ends the job, and none in its text (`dump_traceback_later`).
+    could notice: no liveness probe, no launcher with heartbeats (`ft_launcher`), no watchdog beside the program (a loop
+    of the script that looks at the log and ends the job is one), and none in its text (`dump_traceback_later`).
 
     ## Why it hurts
     BLOOM's evaluation deadlocks cost about 18, 6 and 11 hours with all GPUs at 100 %. A 512-GPU run of the Marin
