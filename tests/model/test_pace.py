@@ -180,6 +180,9 @@ def test_a_time_needs_no_step_time(unit: Unit) -> None:
         ("run_clm.py, --dataset_name, wikitext, --dataset_config_name, wikitext-103-raw-v1", False),
         ("train.py, --dataset_name, wikitext, --dataset_config, wikitext-2-v1, --epochs, '3'", True),
         ("train.py, --dataset_name, wikitext, --dataset_config, wikitext-2-v1, --epochs, '300'", False),
+        ("train.py, config/train_shakespeare_char.py", True), ("train.py, --config, conf/mnist.yaml", True),
+        ("train.py, --config, mnist/large.yaml", False), ("train.py, config/train_cifar10.py", False),
+        ("train.py, config/train_shakespeare_char.py, --max_iters, '50000'", False),
     ],
 )  # fmt: skip
 def test_toys(options: str, toy: bool, tmp_path: Path) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import islice, pairwise
 
 from msgspec import Struct
 
 from kube_gaplint import lazy_re
 from kube_gaplint.facts.datasets import SHORT_BY_NAME, TOYS, most_samples, toy, toy_in
+from kube_gaplint.facts.frameworks import CONVENTIONS
 from kube_gaplint.facts.purposes import DEBUG_NAMES, SHORT_TRIAL_NAMES, words_of
 from kube_gaplint.model.command import Word
 from kube_gaplint.model.profile import Profile
@@ -160,12 +162,13 @@ def simulates(process: TrainingProcess) -> bool:
 
 
 def trains_on_a_toy(process: TrainingProcess) -> bool:
-    """It trains for minutes, over a data set as small as MNIST: by the name of its program, by the data set that it is
-    told, or by the only one that its visible text takes."""
+    """It trains for minutes, over a data set as small as MNIST: by the name of its program or of its configuration, by
+    the data set that it is told, or by the only one that its visible text takes."""
     named = process.settings.extra.get("dataset")
     part = process.settings.extra.get("dataset-part")
     texts = (
         process.program.rpartition("/")[2],
+        *_configurations(process),
         *(one.value for one in (named, part) if isinstance(one, Set)),
     )
     found = next((name for text in texts if (name := toy(text))), "")
@@ -177,6 +180,20 @@ def trains_on_a_toy(process: TrainingProcess) -> bool:
     if total is None:
         return found in SHORT_BY_NAME
     return total.unit == "epochs" and total.amount <= TOYS[found]
+
+
+def _configurations(process: TrainingProcess) -> Iterator[str]:
+    """The names of its configuration files: `config/train_shakespeare_char.py`, `--config mnist.yaml`."""
+    for name in CONVENTIONS.config:
+        given = process.options.find(name)
+        if given is not None and isinstance(given.value, Set):
+            yield given.value.value.rpartition("/")[2]
+    for word in process.options.positionals:
+        if word.known is not None and word.known.endswith(_CONFIGURATIONS):
+            yield word.known.rpartition("/")[2]
+
+
+_CONFIGURATIONS = (".yaml", ".yml", ".json", ".toml", ".py")
 
 
 def _by_device(process: TrainingProcess) -> float | None:
