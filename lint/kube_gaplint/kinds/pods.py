@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from kube_gaplint.facts import accelerators as devices
 from kube_gaplint.facts.images import is_image_file, parse_reference
-from kube_gaplint.kinds.checkouts import Checkout
+from kube_gaplint.kinds.checkouts import Checkout, in_repository
 from kube_gaplint.kinds.context import Context
 from kube_gaplint.kinds.fields import Part
 from kube_gaplint.kinds.hooks import read_hook
@@ -234,6 +234,7 @@ class _ContainerReader(Struct):
                 claim for item in part.at("resources", "claims").items() if (claim := item.text("name")) is not None
             ),
             "files": files,
+            "repository": lambda path: in_repository(path, self.context),
             "recipes": own.recipe,
             "folders": own.folders,
             "packages": own.packages,

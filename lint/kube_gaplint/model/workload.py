@@ -151,6 +151,13 @@ class Container(Struct, eq=False):
         return found if callable(found) else no_files
 
     @property
+    def repository(self) -> Files:
+        """The files of the repository that the manifest lies in, by their paths from its top. An image may hold others
+        of the same names: what stands in them is a reason to keep quiet, and none to speak."""
+        found = self.exposed.get("repository")
+        return found if callable(found) else no_files
+
+    @property
     def image_folders(self) -> tuple[str, ...]:
         """The folders of which one is the image's own working directory, as the Dockerfiles say that it may be built
         from; none where that is not known."""

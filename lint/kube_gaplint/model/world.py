@@ -483,7 +483,7 @@ def _world_size(process: TrainingProcess) -> Iterator[Mismatch]:
     if not sizes or devices is None or told.value in sizes | {size * devices.value for size in sizes}:
         return
     pods = max(sizes)
-    if _is_part_of_a_group(process, None, told.value, pods):
+    if _is_part_of_a_group(process, None, told.value, pods) or _sizes_its_group_itself(process):
         return
     yield Mismatch(
         f"world:{told.value}:{pods}:{devices.value}",
@@ -494,6 +494,17 @@ def _world_size(process: TrainingProcess) -> Iterator[Mismatch]:
         devices.origin,
         counted(devices.value, "accelerator"),
     )
+
+
+def _sizes_its_group_itself(process: TrainingProcess) -> bool:
+    """The text of its program, as it is seen or lies in the repository, gives the group its size and reads none."""
+    path = process.program if process.program.endswith(".py") else process.program.replace(".", "/") + ".py"
+    file = process.container.files(path) or process.container.repository(path)
+    text = "" if file is None else file.text
+    return bool(_OWN_SIZE.search(text)) and "WORLD_SIZE" not in text and "env://" not in text
+
+
+_OWN_SIZE = lazy_re.compile(r"\binit_process_group\([^)]{0,400}\bworld_size\s*=")
 
 
 # Parallel groups

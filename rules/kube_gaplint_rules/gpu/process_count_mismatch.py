@@ -28,9 +28,10 @@ def check(process: TrainingProcess, _context: Context) -> Iterator[Gap]:
     its rank and the number of ranks from `SLURM_PROCID` and `SLURM_NTASKS`, and that no srun starts. Elastic ranges,
     `auto` and everything that is not known are left alone, and so is a job whose roles differ where any sum of them
     fits. So is an object that is one of several of a group: its only pod is told its rank, or `MASTER_ADDR` names none
-    of its pods. Fewer processes than GPUs are left alone where the script takes some off (`$((GPUS - 1))`), and where
-    the program's text shows what the others are for: a generator (vLLM), or a model that each process spreads over
-    several.
+    of its pods. A `WORLD_SIZE` is left alone where the program, as it lies in the repository, gives its group a
+    size of its own. Fewer processes than GPUs are left alone where the script takes some off (`$((GPUS - 1))`), and
+    where the program's text shows what the others are for: a generator (vLLM), or a model that each process spreads
+    over several.
 
     ## Why it hurts
     With a node too many the rendezvous waits and gives up after ten minutes, at every restart again. With one too
