@@ -25,8 +25,9 @@ def check(workload: Workload, context: Context) -> Iterator[Gap]:
     ## What it flags
     A Kubeflow job with restartPolicy OnFailure or Always (OnFailure is PyTorchJob's default) without
     `runPolicy.backoffLimit`: there is no limit then. A `backoffLimit`, `maxRestarts`, `maxRetry` or `--max-restarts`
-    above 100. Quiet where a deadline ends the job, where a FailJob or FailJobSet rule ends it for errors that a retry
-    does not mend, where each index has a `backoffLimitPerIndex`, and where the number is within three times the
+    above 100; in a Slurm batch script the launcher's, where `--time=UNLIMITED` keeps even the partition's limit from
+    ending the job. Quiet where a deadline ends the job, where a FailJob or FailJobSet rule ends it for errors that a
+    retry does not mend, where each index has a `backoffLimitPerIndex`, and where the number is within three times the
     failures to expect.
 
     ## Why it hurts
@@ -85,7 +86,7 @@ def check(workload: Workload, context: Context) -> Iterator[Gap]:
     - https://github.com/kubeflow/trainer/issues/1589
     - https://github.com/marin-community/marin/pull/4339
     """
-    if not workload.trains or workload.batch is not None or not isinstance(workload.deadline_seconds, Absent):
+    if not workload.trains or not isinstance(workload.deadline_seconds, Absent) or _may_have_limit(workload):
         return
     if ends_for_errors(workload) or _in_place(workload):
         return
@@ -110,6 +111,11 @@ def _cost(workload: Workload) -> str:
     if workload.asks_for_no_accelerator:
         return f"{again} the job never counts as failed"
     return f"{again} meanwhile nobody else gets {held(workload)}"
+
+
+def _may_have_limit(workload: Workload) -> bool:
+    """A batch job that names no time limit gets the one of its partition."""
+    return workload.batch is not None and not isinstance(workload.batch.get("time"), Set)
 
 
 def _in_place(workload: Workload) -> bool:
