@@ -130,7 +130,7 @@ def test_a_program_that_is_not_visible_is_a_hint() -> None:
     one = found(AGENT + "train.py")
     assert one is not None
     assert one.severity is INFO
-    assert one.message == "no process-group timeout is visible, and train.py is not in the given paths"
+    assert one.message == "no process-group timeout is visible, and the text of train.py is not seen"
     assert one.consequence == NOT_COUNTED
     assert one.fix is not None
     assert one.fix.title.startswith("set init_process_group(timeout=timedelta(…))")

@@ -338,9 +338,9 @@ class Bundle(Struct, eq=False, dict=True):
         """The Dockerfiles of images that one file names."""
         return lambda image: self._recipe_book.near(image, file)
 
-    def recipes_for(self, file: FileId) -> list[Recipe]:
+    def recipes_for(self, image: str, file: FileId) -> list[Recipe]:
         """The Dockerfiles around a file: an image that it names may be built from one of them."""
-        return self._recipe_book.around(file)
+        return self._recipe_book.around(image, file)
 
     def submissions_of(self, script: ScriptFile) -> list[Submission]:
         """The `sbatch` commands by which files around a batch script submit it."""

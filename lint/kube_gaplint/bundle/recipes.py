@@ -1,10 +1,13 @@
-# ruff: noqa: PTH118, PTH119
+# ruff: noqa: PTH118, PTH119, PTH120
 # Paths are strings here, as everywhere in the bundle.
 """The Dockerfile that an image in a manifest is built from, where it lies in the same repository.
 
 Scripts of a cluster name images that a registry's table cannot know (`/shared/trainer.sqsh`,
 `${REGISTRY}/trainer:v1`), and the Dockerfile beside them says what is in. It is found by its name, or where it is the
 only one in the nearest folder that has any and the image is surely nobody else's.
+
+A Dockerfile in a folder beside the manifest's may be another project's, whose program has the same name as the job's
+(`train.py`). It counts where the image or the folders tie the two together.
 """
 
 from __future__ import annotations
@@ -18,7 +21,8 @@ from typing import TypeAlias
 from msgspec import Struct, field
 
 from kube_gaplint import disk, lazy_re
-from kube_gaplint.discover import FileId, read_file
+from kube_gaplint.discover import FileId, is_batch_script, read_file, within
+from kube_gaplint.facts.candidates import SCRIPT_ENDINGS, SHELL_ENDINGS, YAML_ENDINGS
 from kube_gaplint.facts.images import is_image_file, parse_reference
 from kube_gaplint.text.source import Files, PlacedText, Source, WholeText
 
@@ -31,6 +35,18 @@ _LARGEST = 2**18
 _MOST_CANDIDATES = 6
 _FEW_FOLDERS = 12
 _FOLDERS_FOR_THEM = ("docker", "dockerfiles", "containers", "container", "build", "images", "image")
+_PARTS_OF_A_PROJECT = frozenset(
+    {*_FOLDERS_FOR_THEM, "ai", "app", "apps", "artifacts", "code", "core", "jobs", "llm", "ml", "model", "models",
+     "package", "program", "project", "pytorch", "python", "scripts", "source", "src", "torch", "trainer", "trainers",
+     "workload", "workloads"}
+)  # fmt: skip
+"""Words in the names of folders that say no more than that programs or images are in there."""
+_MANIFESTS = (*YAML_ENDINGS, *SCRIPT_ENDINGS, *SHELL_ENDINGS)
+_MOST_MANIFESTS = 40
+_STARTS_PODS = lazy_re.compile(
+    rb"""(?m)^\s*kind[ \t]*:[ \t]*["']?(?:\w*Job|JobSet|Deployment|StatefulSet|DaemonSet|ReplicaSet|Pod|\w*Workflow"""
+    rb"""|WorkflowTemplate|RayCluster|RayService|LeaderWorkerSet|InferenceService)["']?[ \t]*\r?$"""
+)
 _NAME = lazy_re.needing(
     ("dockerfile", "containerfile"),
     r"(?:(?P<before>.+)\.)?(?:docker|container)file(?:\.(?P<after>.+))?\Z",
@@ -59,6 +75,7 @@ class RecipeBook(Struct):
     _folders: dict[str, list[tuple[str, frozenset[str]]]] = field(default_factory=dict)
     _inner: dict[str, list[str]] = field(default_factory=dict)
     _recipes: dict[str, Recipe | None] = field(default_factory=dict)
+    _with_jobs: dict[str, bool] = field(default_factory=dict)
 
     def near(self, image: str, file: FileId) -> Recipe | None:
         """The recipe of an image that a manifest in `file` names; None where none is surely it."""
@@ -69,14 +86,45 @@ class RecipeBook(Struct):
                 return None if path is None else self._recipe(path, file)
         return None
 
-    def around(self, file: FileId) -> list[Recipe]:
-        """The Dockerfiles in the nearest folder around a file that has any, or has a folder for them."""
+    def around(self, image: str, file: FileId) -> list[Recipe]:
+        """The Dockerfiles of which one may be that of an image that a manifest in `file` names: those in the nearest
+        folder around it that has any, or has a folder for them."""
         for folder in islice(file.folders(), _LEVELS):
-            found = [*self._listing(folder), *self._below(folder)]
+            below = [(path, words) for path, words in self._below(folder) if self._tied(path, words, image, file)]
+            found = [*self._listing(folder), *below]
             if found:
                 recipes = (self._recipe(path, file) for path, _ in found[:_MOST_CANDIDATES])
                 return [recipe for recipe in recipes if recipe is not None]
         return []
+
+    def _tied(self, path: str, words: frozenset[str], image: str, file: FileId) -> bool:
+        """Whether a Dockerfile below a folder around the manifest may belong to its job: its folder is no project with
+        jobs of its own, and the image's name is to be filled in, or is that of the repository, or the folder's name
+        says nothing. An image that shares a word with the Dockerfile is built there in any case, and one that shares
+        none with it but one with a folder of the manifest's is not."""
+        folder, told = os.path.dirname(path), words_of_image(image)
+        if told & words:
+            return True
+        if self._has_jobs(folder):
+            return False
+        if within(folder, file.folder):
+            return True
+        if told & _words(os.path.relpath(file.folder, os.path.dirname(folder))):
+            return False
+        return is_own(image) or words <= _PARTS_OF_A_PROJECT or bool(told & _words(file.repository))
+
+    def _has_jobs(self, folder: str) -> bool:
+        """Whether manifests of pods or batch scripts lie in a folder or in those directly below it."""
+        if folder not in self._with_jobs:
+            inner = (os.path.join(folder, name) for name in disk.folder_names(folder))
+            paths = (
+                os.path.join(one, name)
+                for one in (folder, *inner)
+                for name in disk.file_names(one)
+                if name.endswith(_MANIFESTS)
+            )
+            self._with_jobs[folder] = any(map(_starts_something, islice(paths, _MOST_MANIFESTS)))
+        return self._with_jobs[folder]
 
     def _below(self, folder: str) -> list[tuple[str, frozenset[str]]]:
         """Dockerfiles in the folders below: all of them where they are few, else those that are there for them."""
@@ -101,6 +149,14 @@ class RecipeBook(Struct):
             source = None if data is None or len(data) > _LARGEST else self.source_of(file, data)
             self._recipes[file.path] = None if source is None else Recipe(WholeText(source), self.files_near(file))
         return self._recipes[file.path]
+
+
+def _starts_something(path: str) -> bool:
+    try:
+        data = disk.read(path, _LARGEST)
+    except (OSError, disk.Refused):
+        return False
+    return _STARTS_PODS.search(data) is not None or is_batch_script(data)
 
 
 def is_own(image: str) -> bool:

@@ -503,6 +503,26 @@ REPOSITORIES: tuple[Repository, ...] = (
 )  # fmt: skip
 
 
+_BASES = lazy_re.compile(
+    r"(?:library/)?(?:python|pypy|ubuntu|debian|alpine|busybox|bash|buildpack-deps|centos|fedora|rockylinux|almalinux"
+    r"|amazonlinux|golang|node|openjdk|eclipse-temurin|docker|curlimages/curl|alpine/git|nvidia/cuda|nvidia/cudagl"
+    r"|rocm/dev-[\w.-]+|continuumio/(?:mini|ana)conda3|condaforge/(?:miniforge3|mambaforge)|mambaorg/micromamba"
+    r"|google/cloud-sdk|amazon/aws-cli|bitnami/[\w.-]+)\Z",
+    re.ASCII,
+)
+_PUBLIC_REGISTRIES = _DOCKER_HUB | {"nvcr.io", "public.ecr.aws", "quay.io", "gcr.io", "ghcr.io", "mirror.gcr.io"}
+
+
+@functools.lru_cache(maxsize=1024)
+def is_published(image: str) -> bool:
+    """Whether an image is a release of somebody else's: one that is known to hold something, or a bare base (the
+    official images of Docker Hub, https://hub.docker.com/search?badges=official, and the vendors' for CUDA, ROCm and
+    conda). No program of a repository is in it."""
+    reference = parse_reference(image)
+    bare = reference.registry in _PUBLIC_REGISTRIES and _BASES.match(reference.repository) is not None
+    return bare or contents(image) is not UNKNOWN
+
+
 _NGC_TAG = lazy_re.compile(r"\d\d\.\d\d(?:-[\w-]+)?-py3\Z", re.ASCII)
 
 

@@ -112,11 +112,12 @@ class OwnImage:
         named = bundle.recipes_near(file)(self._reference)
         if named is not None and self._holds_program(named):
             return [named]
-        from kube_gaplint.facts.images import UNKNOWN, contents
+        from kube_gaplint.facts.images import is_published
 
-        if named is None and contents(self._reference) is not UNKNOWN:
+        if named is None and is_published(self._reference):
             return []  # a release of somebody else's
-        return list(filter(self._holds_program, bundle.recipes_for(file))) or ([] if named is None else [named])
+        around = bundle.recipes_for(self._reference, file)
+        return list(filter(self._holds_program, around)) or ([] if named is None else [named])
 
     def _holds_program(self, recipe: Recipe) -> bool:
         """Whether a Dockerfile copies a file to where the container starts it."""

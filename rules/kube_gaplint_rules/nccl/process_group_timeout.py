@@ -150,7 +150,7 @@ def _gap(process: TrainingProcess, origin: Origin, seconds: float | None, severi
     how = process.framework.timeout_option if process.framework else PLAIN_TIMEOUT
     if not isinstance(process.settings.timeout, (Set, Absent)):
         name = process.program
-        where = f" in {name}" if any(process.text.texts) else f", and {name} is not in the given paths"
+        where = f" in {name}" if any(process.text.texts) else f", and the text of {name} is not seen"
         message = f"no process-group timeout is visible{where}"
     elif seconds is None:
         message = f"{who} does not set the process-group timeout"
