@@ -89,6 +89,7 @@ def launcher(
         ("llamafactory-cli train c.yaml", ["llamafactory"], "llamafactory-cli", "command", 2),
         ("nemo llm pretrain --factory llama3_8b", ["nemo"], "nemo", "command", 4),
         ("apptainer exec --nv -B /a:/b img.sif python t.py", [], "t.py", "script", 0),
+        ("sarus run --mount=type=bind,source=/a,destination=/b org/img:1 python t.py", [], "t.py", "script", 0),
         ("srun singularity exec --nv img.sif torchrun t.py", ["srun", "torchrun"], "t.py", "script", 0),
         ("srun shifter python t.py --a 1", ["srun"], "t.py", "script", 2),
         ("shifter -V /a:/b --env A=1 -m gpu --image=docker:img:1 python t.py", [], "t.py", "script", 0),

@@ -238,3 +238,13 @@ def test_all_options_that_are_left_out_are_named(options: str, message: str, tmp
     job = BATCH.format(options="--max-restarts=3", program=f"train.py{options}")
     one = finding_in("CKPT005", tmp_path, run__sbatch=job, train__py=PHASES)
     assert ("" if one is None else one.message) == message
+
+
+def test_a_flag_that_is_given_is_on(tmp_path: Path) -> None:
+    program = PHASES.replace('"--decoder_ckpt", default=None', '"--go_on", action="store_true"')
+    program = program.replace("if args.decoder_ckpt", "if args.go_on").replace("args.decoder_ckpt", '"runs/last.pt"')
+    job = BATCH.format(options="--max-restarts=3", program="train.py{}")
+    one = finding_in("CKPT005", tmp_path, run__sbatch=job.format(""), train__py=program)
+    assert one is not None
+    assert "encoder_ckpt or go_on, none" in one.message
+    assert finding_in("CKPT005", tmp_path, run__sbatch=job.format(" --go_on"), train__py=program) is None

@@ -234,6 +234,8 @@ class FrameworkFacts(Struct, frozen=True, eq=False):
     interval_default: Default | None = None
     interval_shifts: Mapping[str, str] = field(default_factory=dict)
     """Keywords that make that default another one, by the value with which they do not."""
+    interval_settled: str = ""
+    """A keyword that makes it hold whatever shifts it, but for those that are never without effect."""
     every_epoch: Switch | None = None
     """Whether it saves all that a restart needs after every epoch besides, over the save before."""
     strategy: Strategy | None = None
@@ -245,6 +247,8 @@ class FrameworkFacts(Struct, frozen=True, eq=False):
     stands in them."""
     saves_not: tuple[str, ...] = ()
     """Words by which saving may be switched off."""
+    saves_unless: Mapping[str, str] = field(default_factory=dict)
+    """The values with which keywords among these leave it on."""
     needs: tuple[Literal["path", "interval"], ...] = ()
     """What must be given for anything to be saved."""
     refuses_path_alone: bool = False
@@ -1225,12 +1229,14 @@ FRAMEWORKS: tuple[FrameworkFacts, ...] = (
             "val_check_interval": "1.0", "check_val_every_n_epoch": "1", "save_on_train_epoch_end": "false",
             "max_time": "",
         },
+        interval_settled="ModelCheckpoint(save_on_train_epoch_end)",
         saving=Switch(("trainer.enable-checkpointing", "Trainer(enable_checkpointing)"), default=True),
         saves_with=("ModelCheckpoint",),
         saves_not=(
             "enable_checkpointing", "checkpoint_callback=False", "fast_dev_run", "barebones", "save_top_k=0",
             "LightningCLI",
         ),
+        saves_unless={"enable_checkpointing": "True", "fast_dev_run": "False", "barebones": "False"},
         total=(
             Amount(("trainer.max-steps", "Trainer(max_steps)"), "steps"),
             Amount(("trainer.max-epochs", "Trainer(max_epochs)"), "epochs"),

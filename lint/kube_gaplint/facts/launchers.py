@@ -317,7 +317,7 @@ _DOCKER = (
 )
 
 CONTAINER_RUNNERS: Mapping[str, tuple[tuple[str, ...], str]] = {
-    # apptainer(1), docker-run(1), podman-run(1), shifter(1), ch-run(1)
+    # apptainer(1), docker-run(1), podman-run(1), shifter(1), ch-run(1), sarus(1)
     "apptainer": (("exec", "run"), _APPTAINER),
     "singularity": (("exec", "run"), _APPTAINER),
     "docker": (("run", "exec"), _DOCKER),
@@ -325,6 +325,7 @@ CONTAINER_RUNNERS: Mapping[str, tuple[tuple[str, ...], str]] = {
     "podman-hpc": (("run", "exec"), _DOCKER),
     "nerdctl": (("run", "exec"), _DOCKER),
     "shifter": ((), "-i --image -V --volume -e --env --env-file -w --workdir -m --module"),
+    "sarus": (("run",), "--mount --entrypoint -w --workdir -e --env --name -n"),
     "ch-run": ((), "-b --bind -c --cd -g --gid -u --uid --set-env --unset-env"),
 }
 """Programs that start a command inside another container: the subcommands that do so, and the options that take a

@@ -759,6 +759,9 @@ class _Reader:
         shifts = (*keywords, *facts.interval_shifts)
         if not facts.interval_shifts or not self._saves_by_its_text(facts):
             return False
+        settled = self.look.given((facts.interval_settled,)) if facts.interval_settled else None
+        if settled is not None and isinstance(settled[1], Set) and settled[1].value == "true":
+            shifts = (*keywords, *(name for name, value in facts.interval_shifts.items() if not value))
         if self.text.mentions(*shifts) is not False:
             return False
         harmless = {Options.normal(name): facts.interval_shifts.get(name, "") for name in shifts}
@@ -911,7 +914,29 @@ class _Reader:
             for keys in (look.options.names, *(one.values for one in look.configs))
             for name in keys
         )
-        return makes is True and self.text.mentions(*facts.saves_not) is False and off.isdisjoint(names)
+        if makes is not True or not off.isdisjoint(names):
+            return False
+        return not any(self._may_switch_off(facts, word) for word in facts.saves_not)
+
+    def _may_switch_off(self, facts: FrameworkFacts, word: str) -> bool:
+        """Whether some line of the program may switch saving off by a word: not where it gives it the value that
+        leaves saving on, be it by an option that nobody gives."""
+        harmless = facts.saves_unless.get(word)
+        for text in self.text.texts:
+            for line in text.split("\n") if word in text else ():
+                if word not in line or line.lstrip().startswith("#"):
+                    continue
+                given = None if harmless is None else re.search(rf"\b{word}=([\w.]+)\s*[,)]*\s*\Z", line)
+                if given is None or (given[1] != harmless and (harmless != "False" or not self._is_left_off(given[1]))):
+                    return True
+        return False
+
+    def _is_left_off(self, value: str) -> bool:
+        """Whether what is handed on is an option that nobody gives and that is off by default."""
+        from kube_gaplint.launch.restores import is_off as is_left_off
+
+        _, point, name = value.rpartition(".")
+        return bool(point) and is_left_off(name, tuple(self.text.texts), self._declared_off)
 
     def _all_is_seen(self) -> bool:
         """Whether the options, the configurations and the text of the program are all there."""
@@ -1399,6 +1424,8 @@ class _Reader:
 
     def _declared_off(self, name: str) -> bool | None:
         """Whether an option is off as given, or by its declaration; None where nothing declares one of this name."""
+        if self.look.bare(name):
+            return False  # a flag
         value = self.look.explicit(name)
         below = self._below(name) if value is None else []
         if below:

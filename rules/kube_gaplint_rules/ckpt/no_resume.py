@@ -33,8 +33,8 @@ def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
     Saving is on, something restarts the job (an elastic one also whenever its size changes) or its processes
     (torchrun's `--max-restarts`), and the framework neither resumes by itself nor is told to: Megatron-LM with `--save`
     and no `--load`, NeMo with `resume_if_exists` false, Composer without `autoresume`, a Hugging Face example that
-    overwrites its output folder, a visible program that saves while it trains and reads nothing back before it does, in
-    its script and in the modules of its repository, or that reads it back only by an option that is left out, also in
+    overwrites its output folder, a visible program that saves while it trains, be it by Keras's ModelCheckpoint, and
+    reads nothing back before it does, in its script and in the modules of its repository, or that reads it back only by an option that is left out, also in
     its Hydra configuration, or only from a run folder of Hydra that bears the time of the start, or that reads nothing
     but the pre-trained weights that it starts from. Scripts that write their weights once, after the training, have
     nothing to resume from. Frameworks that resume by themselves (torchtitan, and Lightning in a job with `--signal`)
