@@ -33,12 +33,12 @@ def check(process: TrainingProcess, _context: Context) -> Iterator[Gap]:
     ## What it flags
     A shell script that loses the exit status of the training program: a pipe into `tee` without `pipefail` (behind it
     `$?` is that of `tee`), `|| true`, commands after it that always succeed (`echo`, `sleep`, `ray stop`, `exit 0`),
-    list folders that the script made itself (`ls`) or copy the folder as it is (`rsync -a`), a loop of a few tries whose last command does (`sleep`), a background
-    job that nothing waits for, or a `wait` without a process id, whose status is 0. Nested scripts, functions and an
-    `eval` of one command are followed. It keeps quiet where the script looks at the status (`rc=$?`,
-    `${PIPESTATUS[0]}`, a test that ends it), where `set -e` ends it in time, and where it stays for somebody to log in
-    (`sleep infinity` behind the training). A warning for a training that runs under a profiler (nsys); other benchmarks
-    are left alone.
+    list folders that the script made itself (`ls`) or copy the folder as it is (`rsync -a`), a loop of a few tries
+    whose last command does (`sleep`), a background job that nothing waits for, or a `wait` without a process id, whose
+    status is 0. Nested scripts, functions and an `eval` of one command are followed. It keeps quiet where the script
+    looks at the status (`rc=$?`, `${PIPESTATUS[0]}`, a test that ends it), where `set -e` ends it in time, and where it
+    stays for somebody to log in (`sleep infinity` behind the training). A warning for a training that runs under a
+    profiler (nsys); other benchmarks are left alone.
 
     ## Why it hurts
     The controller only sees the status of the container. With 0 the Job is Complete, the checkpoint stays where the
