@@ -307,14 +307,25 @@ def _hands_its_work_to_jobs(process: TrainingProcess) -> bool:
 _COMMENT = lazy_re.compile(r"^[ \t]*#.*$", re.MULTILINE)
 
 
+_EPOCHS_IN_COMMENTS = lazy_re.compile(r"^[ \t]*#.*\bfor[ \t]+\w*epoch\w*[ \t]+in\b", re.MULTILINE)
+_MAY_TRAIN = lazy_re.compile(
+    r"\bfor[ \t(]+[^\n:]*(?:epoch|step|iter|batch|data)\w*[^\n:]*[ \t]in\b|\bwhile\b|[Tt]rain\w*\(|[\w.]+fit\w*\("
+    r"|scheduler\.step\("
+)
+"""A loop or a call that may be a training. What steps an optimizer may be a library's, which is handed it: a plan for
+its rate is followed all the same."""
+
+
 def _trains_in_comments_alone(process: TrainingProcess) -> bool:
-    """Whether the step of a program's training stands in comments, and what is left takes a finished model."""
+    """Whether the loop over epochs of a program and its steps stand in comments, and what is left takes a finished
+    model."""
     text = _own_text(process)
     if text is None or not any(call in text for call in purposes.STEP_CALLS):
         return False
+    if _EPOCHS_IN_COMMENTS.search(text) is None:
+        return False
     code = _COMMENT.sub("", text)
-    # What steps an optimizer may be a library's, which is handed it: a plan for its rate is followed all the same.
-    trains = any(call in code for call in (*purposes.TRAINING_CALLS, "scheduler.step(", "def training_step("))
+    trains = any(call in code for call in purposes.TRAINING_CALLS) or _MAY_TRAIN.search(code) is not None
     return not trains and any(call in code for call in (*purposes.INFERENCE_CALLS, "load_state_dict("))
 
 
