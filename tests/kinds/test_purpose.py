@@ -196,12 +196,29 @@ def test_by_image(image: str, expected: str) -> None:
     [
         ("llm-pretrain", "batch/v1 Job", "training"),
         ("nccl-check", "batch/v1 Job", "benchmark"),
+        ("node-health-check", "batch/v1 Job", "benchmark"),
+        ("gpu-preflight", "batch/v1 Job", "benchmark"),
         ("dev-box", "batch/v1 Job", "interactive"),
         ("llm-pretrain", "apps/v1 Deployment", "unknown"),
     ],
 )
 def test_by_name_where_nothing_else_tells(name: str, kind: str, expected: str) -> None:
     assert purpose("[/opt/acme/run]", name=name, kind=kind) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "command", "expected"),
+    [
+        ("gpu-preflight", "[torchrun, ranks.py]", "benchmark"),
+        ("node-health-check", "[torchrun, ranks.py]", "benchmark"),
+        ("validate-cluster", "[torchrun, ranks.py]", "benchmark"),
+        ("node-health-check", "[torchrun, train.py]", "training"),  # its program says more than its name
+        ("train-gpu-test", "[torchrun, ranks.py]", "training"),
+        ("multi-gpu-test", "[torchrun, ranks.py]", "training"),  # it is run on several, and tries none of them out
+    ],
+)
+def test_names_that_try_machines_out_say_more_than_a_launcher(name: str, command: str, expected: str) -> None:
+    assert purpose(command, name=name) == expected
 
 
 def test_what_only_prints_does_not_train_whatever_its_name() -> None:
