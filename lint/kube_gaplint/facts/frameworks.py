@@ -1342,6 +1342,8 @@ class Conventions(Struct, frozen=True):
     resume: tuple[str, ...]
     saving: tuple[str, ...]
     """Switches on which a program may save while it trains: what its text makes of them counts."""
+    not_saving: tuple[str, ...]
+    """Switches that keep a program from saving, whatever else it is told."""
     in_memory: tuple[str, ...]
     """Options that ask for frequent copies in memory or on local disks."""
     usual_total: tuple[str, ...]
@@ -1423,6 +1425,11 @@ CONVENTIONS = Conventions(
         "intermediate-checkpoints", "save-intermediate-checkpoints", "save-intermediate", "save-checkpoints",
         "save-checkpoint", "save-ckpt", "save-ckpts", "save-model", "save-models", "do-save", "do-checkpoint",
         "enable-checkpointing", "enable-checkpoints", "enable-checkpoint", "checkpointing-enabled",
+    ),
+    not_saving=(
+        "disable-checkpoint", "disable-checkpoints", "disable-checkpoint-saving", "disable-ckpt", "disable-saving",
+        "disable-save", "no-checkpoint", "no-checkpoints", "no-ckpt", "no-save-checkpoint", "no-save-checkpoints",
+        "no-save-ckpt", "skip-checkpoint", "skip-checkpoints",
     ),
     in_memory=("in-memory-checkpointing-freq", "non-persistent-save-interval", "local-checkpoint-interval"),
     usual_total=_anywhere((*_LENGTHS, "estimated-steps")),

@@ -311,7 +311,9 @@ MACHINE_TESTS = frozenset({
 END_TO_END = frozenset({"e2e", "kuttl", "chainsaw"})
 
 # Programs in front of a training program that measure it: such a run is short, and somebody watches it.
-PROFILERS = frozenset({"nsys", "ncu", "rocprof", "rocprofv2", "rocprofv3", "dlprof", "py-spy", "scalene"})
+PROFILERS = frozenset({
+    "nsys", "ncu", "nv-nsight-cu-cli", "nvprof", "rocprof", "rocprofv2", "rocprofv3", "dlprof", "py-spy", "scalene",
+})  # fmt: skip
 
 # Labels of a pod by which an injector puts such a program in front: label, and values that switch it on.
 PROFILER_LABELS = {"nvidia-devtools-sidecar-injector": frozenset({"enabled", "true"})}

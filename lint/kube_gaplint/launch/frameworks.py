@@ -861,7 +861,7 @@ class _Reader:
         if effect == "?":
             return Unknown("what triggers a save is not known", setting.origin)
         if facts is None or (not facts.visible and not facts.needs and facts.saving is None):
-            switched = self._off_by_switch()
+            switched = self._told_not_to_save() or self._off_by_switch()
             if switched is not None:
                 return switched
             script = look.script
@@ -942,6 +942,14 @@ class _Reader:
         """Whether the options, the configurations and the text of the program are all there."""
         opened = self.look.options.open_because or any(config.open_because for config in self.look.configs)
         return not opened and not self.text.open_because
+
+    def _told_not_to_save(self) -> Set[bool] | None:
+        """An option of the command line that by its name switches the saves of somebody's own program off."""
+        for name, option in self.look.options.among(CONVENTIONS.not_saving):
+            if option.bare or (isinstance(option.value, Set) and option.value.value.strip().lower() not in _FALSE):
+                said = f"{Options.normal(name).replace('-', '_')} is given"
+                return Set(False, Origin(option.word.place, note=SWITCHED_OFF + said))
+        return None
 
     def _off_by_switch(self) -> Set[bool] | None:
         """A switch of the program's own that is off, where its text saves in no loop without it."""

@@ -233,6 +233,17 @@ class Batch(Struct, eq=False):
             return False
         return not isinstance(workload.nodes, Set) and not isinstance(workload.accelerators_per_node, Set)
 
+    @property
+    def gpus_at_least(self) -> int | None:
+        """The GPUs of one node where the script tells those and says nothing of how many nodes it takes: sbatch gives
+        it one unless its command line asks for more. None where a number of nodes or tasks is told, here or by all that
+        is written of how to submit it."""
+        workload = self.workload
+        if workload is None or self.directive("nodes", "ntasks") is not None or self.submitted_nodes is not None:
+            return None
+        each = workload.accelerators_per_node
+        return each.value if isinstance(each, Set) and not isinstance(workload.nodes, Set) else None
+
     def linked_gpus(self, gpus: int) -> Origin | None:
         """What shows that a fast link joins the GPUs of its nodes, `gpus` each: their type, or a machine that is known.
         The note says which link it is; `via` is "derived" where it is the machine."""

@@ -28,12 +28,12 @@ def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
     `--save-interval`, torchtitan without `checkpoint.enable`, `--save_strategy no`, Composer without `save_folder`. A
     framework that saves only its result, when it is done (OpenRLHF without save steps), counts as well, and so does a
     script of your own whose switch (`save_checkpoints`, as an option or in its Hydra configuration) is off, where its
-    text saves in no loop without it. Info where the program is not visible and no volume or bucket is either, where a
-    script of your own saves only when its training is over, or nothing in what is seen of it (of several GPUs, warning
-    where all of it is seen), and for replicas of torchft, which take their
-    state from one another. Smoke tests of up to 200 steps are left alone, whether an option or the program's text says
-    so, or epochs, batch size and a data set of known size (GSM8K); so are jobs that are ended after an hour at most and
-    not started again, benchmarks, evaluation and inference.
+    text saves in no loop without it, or one that a switch keeps from saving (`--disable_checkpoints`). Info where the
+    program is not visible and no volume or bucket is either, where a script of your own saves only when its training is
+    over, or nothing in what is seen of it (of several GPUs, warning where all of it is seen), and for replicas of
+    torchft, which take their state from one another. Smoke tests of up to 200 steps are left alone, whether an option
+    or the program's text says so, or epochs, batch size and a data set of known size (GSM8K); so are jobs that are
+    ended after an hour at most and not started again, benchmarks, evaluation and inference.
     Megatron-LM refuses `--save` without `--save-interval`: a program that is started so is a fork with a schedule of
     its own, and left alone.
 
