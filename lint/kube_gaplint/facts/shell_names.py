@@ -95,6 +95,12 @@ PARTS_THAT_SUCCEED: Final = {"conda": "deactivate", "ray": "stop"}
 COPIES_WHAT_THERE_IS: Final = {
     "rsync": lazy_re.compile(r"-[A-Za-z]*[ar][A-Za-z]*|--archive|--recursive"),
     "cp": lazy_re.compile(r"-[A-Za-z]*[arR][A-Za-z]*|--archive|--recursive"),
+    "aws": lazy_re.compile(r"sync|--recursive"),
+    "gsutil": lazy_re.compile(r"rsync|-[A-Za-z]*[rR]"),
+    "gcloud": lazy_re.compile(r"rsync|--recursive|-[rR]"),
+    "s5cmd": lazy_re.compile(r"sync"),
+    "rclone": lazy_re.compile(r"sync|copy"),
+    "azcopy": lazy_re.compile(r"sync|--recursive(?:=true)?"),
 }
 """Commands that copy a folder, by the option that makes them do so: what a failed program has left in it is copied as
 well, and the copy succeeds."""

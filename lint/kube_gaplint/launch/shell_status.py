@@ -414,9 +414,7 @@ class _Analysis(Struct, frozen=True):
                 return _UNKNOWN  # the shell does not end: nobody takes it for finished
             if words[:1] == ["return"] or (words[:1] == ["exec"] and len(words) > 1 and not self.succeeds(statement)):
                 return _UNKNOWN
-            if not isinstance(statement, Simple) and _ENDS.search(self.text, statement.start, statement.end):
-                return _UNKNOWN
-            if "exit" in self.called(statement):
+            if self.may_leave(statement):
                 return _UNKNOWN
         if fate.kind == "lost":
             return _UNKNOWN if final is not None and self.decides(final) else fate
@@ -478,7 +476,7 @@ class _Analysis(Struct, frozen=True):
                 lost = replace(lost, kept=lost.kept | {name})
             elif words[:1] == ["exit"]:
                 return self.exit(words, statement, lost)
-            elif not self.succeeds(statement):
+            elif not self.succeeds(statement) or self.may_leave(statement):
                 return _UNKNOWN
         return lost
 
@@ -489,6 +487,18 @@ class _Analysis(Struct, frozen=True):
         if not isinstance(statement, Simple):
             return []
         return [self.text[t.start : t.end].strip("\"'") for t in statement.tokens if t.kind == "word"]
+
+    def reached(self, statement: Statement) -> str:
+        """The text of the functions that a statement calls, and of those that these call."""
+        found: dict[str, Function] = {}
+        stack = [statement] if self.functions else []
+        while stack:
+            for one in _simples(stack.pop()):
+                function = self.functions.get(next(iter(self.words(one)), ""))
+                if function is not None and function.name not in found:
+                    found[function.name] = function
+                    stack.append(function.body)
+        return "\n".join(self.text[one.start : one.end] for one in found.values())
 
     def called(self, statement: Statement) -> str:
         """The text of the function that a simple command calls; empty for anything else."""
@@ -515,9 +525,15 @@ class _Analysis(Struct, frozen=True):
             return operator == "||" or all(self.succeeds(one) for _, one in statement.items)
         if isinstance(statement, If):
             return self.passes_by(statement)
+        if isinstance(statement, Chain):
+            return self.comes_to_0(statement)
+        if isinstance(statement, Loop):
+            return self.runs_out(statement)
         words = self.words(statement)
         if not words:
             return False
+        if words[0] in self.functions:
+            return self.function_succeeds(self.functions[words[0]])
         if all(ASSIGNMENT.match(word) for word in words):
             return "$(" not in "".join(words) and "`" not in "".join(words)
         if words[0] == "exec":
@@ -535,6 +551,46 @@ class _Analysis(Struct, frozen=True):
         command = next((one for one in self.script.commands if one.place == place), None)
         named = None if command is None else _paths(command)
         return named is not None and (not named or named <= _made(self.script))
+
+    def comes_to_0(self, chain: Chain) -> bool:
+        """`a && b || true`: whatever fails on the way, its last word is 0."""
+        well = self.succeeds(chain.items[0][1])
+        for operator, part in chain.items[1:]:
+            well = (well or self.succeeds(part)) if operator == "||" else (well and self.succeeds(part))
+        return well
+
+    def runs_out(self, loop: Loop) -> bool:
+        """A loop over a list or the lines of a file whose last command succeeds."""
+        if self.asks(loop.start, loop.end) or not loop.body.items:
+            return False
+        first = loop.condition.items[0][0] if loop.condition is not None and loop.condition.items else None
+        if loop.kind != "for" and (first is None or "read" not in self.words(first)[:2]):
+            return False
+        return self.succeeds(loop.body.items[-1][0])
+
+    def function_succeeds(self, function: Function) -> bool:
+        """A function that does not ask how the command before it ended, and whose last command succeeds."""
+        body = function.body.body if isinstance(function.body, Redirected) else function.body
+        if not isinstance(body, Group) or function.name in self.calls or len(self.calls) >= _DEEPEST:
+            return False
+        items = body.body.items
+        if not items or self.asks(body.start, items[-1][0].start) or "exit" in self.reached(body):
+            return False
+        if self.words(items[-1][0]) == ["return", "0"]:
+            return True
+        if self.asks(items[-1][0].start, body.end):
+            return False
+        return replace(self, calls=(*self.calls, function.name)).succeeds(items[-1][0])
+
+    def asks(self, start: int, end: int) -> bool:
+        """A part of the script looks at a status, or leaves the shell, a function or a loop."""
+        return _STATUS.search(self.text, start, end) is not None or _ENDS.search(self.text, start, end) is not None
+
+    def may_leave(self, statement: Statement) -> bool:
+        """A compound command, or a function that is called, may end the shell."""
+        if "exit" in self.reached(statement):
+            return True
+        return not isinstance(statement, Simple) and _ENDS.search(self.text, statement.start, statement.end) is not None
 
     def decides(self, statement: Statement) -> bool:
         """A command or function whose own status says something: the script may end by it on purpose."""
@@ -588,7 +644,8 @@ class _Analysis(Struct, frozen=True):
         """It looks at one of the variables, and does not only print it."""
         if not names or self.shows(statement):
             return False
-        return any(re.search(rf"\b{name}\b", self.text[statement.start : statement.end]) for name in names)
+        text = self.text[statement.start : statement.end] + self.reached(statement)
+        return any(re.search(rf"\b{name}\b", text) for name in names)
 
 
 def _made(script: Script) -> frozenset[str]:
