@@ -23,10 +23,11 @@ def check(workload: Workload, _context: Context) -> Iterator[Gap]:
     """A liveness probe restarts a rank that is only busy.
 
     ## What it flags
-    A livenessProbe on a GPU training container whose `timeoutSeconds` is 1 or whose `failureThreshold` is at most 3
-    (both are the defaults). With a startupProbe and a threshold of 10 or more it is left alone. So is the threshold of
-    a probe that asks nothing of the rank itself, and is answered however busy that is: one that looks into the process
-    list (`pgrep`), for a file, or at the driver (`nvidia-smi`).
+    A livenessProbe on a GPU training container, or on the one that starts the training on others (the launcher of an
+    MPIJob), whose `timeoutSeconds` is 1 or whose `failureThreshold` is at most 3 (both are the defaults). With a
+    startupProbe and a threshold of 10 or more it is left alone. So is the threshold of a probe that asks nothing of the
+    rank itself, and is answered however busy that is: one that looks into the process list (`pgrep`), for a file, or at
+    the driver (`nvidia-smi`).
 
     ## Why it hurts
     A rank that compiles, saves or waits for a collective does not answer for minutes. The kubelet then kills it in
@@ -76,9 +77,15 @@ def check(workload: Workload, _context: Context) -> Iterator[Gap]:
     """
     if not workload.trains:
         return
+    on_gpus = any(isinstance(role.pod.accelerator_count, Set) for role in workload.roles)
+    starting = {id(process.command) for process in workload.processes}
+    starting |= {id(launcher.command) for process in workload.processes for launcher in process.launchers}
     for role, container in workload.containers():
         alive = probe(container, "liveness")
-        if alive is None or not role.trains or not isinstance(container.accelerator_count, Set):
+        if alive is None:
+            continue
+        rank = role.trains and isinstance(container.accelerator_count, Set)
+        if not rank and not (on_gpus and any(id(command) in starting for command in container.commands)):
             continue
         timeout, threshold, looks = alive.timeout, alive.failure_threshold, asks_no_program(alive)
         patient = isinstance(threshold, Set) and threshold.value >= 10 and probe(container, "startup") is not None
@@ -89,11 +96,12 @@ def check(workload: Workload, _context: Context) -> Iterator[Gap]:
         ]
         if patient or not hasty:
             continue
-        busy = "a rank on a node too busy to run the probe in a second"
-        who = busy if looks else "a rank that compiles or saves"
+        member, busy = ("a rank", "that compiles or saves") if rank else ("a launcher", "that is slow to answer")
+        who = f"{member} on a node too busy to run the probe in a second" if looks else f"{member} {busy}"
+        watched = "a training container" if rank else "the container that starts the training"
         yield Gap(
             alive.origin,
-            f"a liveness probe with {' and '.join(hasty)} watches a training container",
+            f"a liveness probe with {' and '.join(hasty)} watches {watched}",
             f"{who} is killed in health, and {size(workload)} with it",
             detail="liveness",
             fix=Fix("remove the probe; supervise progress instead", (RemoveEntry(alive.origin),)),
