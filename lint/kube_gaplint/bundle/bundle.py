@@ -84,6 +84,8 @@ class Bundle(Struct, eq=False, dict=True):
     scripts: list[ScriptFile] = field(default_factory=list)
     slurm_confs: list[ScriptFile] = field(default_factory=list)
     others: list[Document] = field(default_factory=list)
+    other_files: dict[str, FileId] = field(default_factory=dict)
+    """Where these documents lie, by the paths of their sources."""
     templates: list[str] = field(default_factory=list)
     """The texts of templates that are not filled in, and may hold workloads on GPU nodes."""
     unresolved: list[Unresolved] = field(default_factory=list)
@@ -355,6 +357,24 @@ class Bundle(Struct, eq=False, dict=True):
                 place = text.place(0, len(text.text))
                 found[key] = Scalar(place.source, place.span, text.text, text.text, "plain")
         return found
+
+    def speaks_of(self, word: str, source: Source) -> str:
+        """The path of a file in which a word stands, by another one that is no manifest: a document of its folder or of
+        one around or below it, a script, a README or Terraform beside it; empty where there is none."""
+        file = self.other_files.get(source.path)
+        if file is None or not file.path:
+            return ""
+        for document in self.others:
+            path = document.source.path
+            other = self.other_files.get(path)
+            if other is None or path == source.path or word not in document.source.text:
+                continue
+            if within(other.folder, file.folder) or within(file.folder, other.folder):
+                return path
+        for _, text in self.beside_files.around(file):
+            if word in text.text:
+                return text.place(0, 0).source.path
+        return ""
 
     def gpus_of_nodes(self, file: FileId) -> Set[int] | Unknown | None:
         """The most GPUs of a node, by the commands around a file that make node pools; None where there are none."""

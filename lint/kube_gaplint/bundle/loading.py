@@ -151,6 +151,7 @@ class Loader:
             parsed.objects.extend(objects)
             if not objects and document.root is not None:
                 parsed.others.append(document)
+                self.bundle.other_files[document.source.path] = candidate.file
         return parsed
 
     def _source(self, candidate: Candidate) -> Source | None:

@@ -117,7 +117,8 @@ CONFIGURATION_WORDS = (
 FREE_WORDS = (
     "#cloud-config", "variant: flatcar", "variant: fcos", "siderolabs/installer", "factory.talos.dev",
     "slurm", "killonbadexit", "extraconf",
-    "upgradepolicy", "rebootsentinel", "blockingpodselector", "rebootdays", "scheduler_cron_expression",
+    "upgradepolicy", "gpu-operator:", "deviceplugin:", "dcgmexporter:", "migmanager:",
+    "rebootsentinel", "blockingpodselector", "rebootdays", "scheduler_cron_expression",
 )  # fmt: skip
 """Words (lower case) that make YAML without `apiVersion` worth reading: cloud-init, Butane, Talos, Helm values of
 charts for Slurm, drivers and reboots."""

@@ -19,7 +19,7 @@ from kube_gaplint.kinds.daemonsets import KURED_DOES, kured_restraint, pod_gpus
 from kube_gaplint.kinds.fields import Part
 from kube_gaplint.kinds.gpu_nodes import Evidence
 from kube_gaplint.kinds.operators import driver_upgrade
-from kube_gaplint.model.nodes import CarriesGpus, NodeBootstrap, NodeImage, NodePool, UpgradeAgent
+from kube_gaplint.model.nodes import CarriesGpus, DriverUpgrade, NodeBootstrap, NodeImage, NodePool, UpgradeAgent
 from kube_gaplint.model.profile import Profile
 from kube_gaplint.model.setting import Absent, Origin, Set, Setting, Unknown, mapped
 from kube_gaplint.model.subject import Subject
@@ -41,8 +41,12 @@ class _Chart(Struct, frozen=True):
     """Other names under which it is installed."""
     inside: str = ""
     """The key of the mapping that `some_of` are looked for in; empty for the root."""
-    plain_name: bool = False
-    """Its name is an everyday word, so that a key of that name alone does not tell the chart."""
+    by_its_keys: bool = False
+    """A key of its name alone does not tell the chart: the name is an everyday word, or a switch that has it installed
+    (`gpu-operator: {enabled: true}`)."""
+
+    told_by: tuple[str, ...] = ()
+    """The path of a key that tells it without any of these."""
 
     def below(self, root: Part) -> Part | None:
         """Its values within those of an umbrella chart."""
@@ -50,7 +54,7 @@ class _Chart(Struct, frozen=True):
         if not isinstance(part.node, Mapping):
             return None
         keys = (*self.all_of, *self.some_of)
-        return None if self.plain_name and not any(key in part.node for key in keys) else part
+        return None if self.by_its_keys and not any(key in part.node for key in keys) else part
 
     def fits(self, part: Part) -> bool:
         node = part.node
@@ -59,10 +63,12 @@ class _Chart(Struct, frozen=True):
         if self.inside:
             inner = node.get(self.inside)
             return isinstance(inner, Mapping) and sum(key in inner for key in self.some_of) >= self.least
+        if self.told_by and part.at(*self.told_by).present:
+            return True
         return all(key in node for key in self.all_of) and sum(key in node for key in self.some_of) >= self.least
 
 
-def adapt_document(document: Document, _bundle: Bundle, _profile: Profile) -> Iterable[object]:
+def adapt_document(document: Document, bundle: Bundle, _profile: Profile) -> Iterable[object]:
     """The views of a document that is no Kubernetes object."""
     if not isinstance(document.root, Mapping):
         return
@@ -82,7 +88,16 @@ def adapt_document(document: Document, _bundle: Bundle, _profile: Profile) -> It
     if "machine" in document.root and root.at("machine", "install").present:
         yield from _talos(root, Subject("Talos", name=name))
         return
-    yield from read_values(root)
+    for view in read_values(root):
+        if isinstance(view, DriverUpgrade) and isinstance(view.automatic, Set) and not view.automatic.origin.written:
+            told = bundle.speaks_of(_POLICY, document.source)
+            if told:
+                view.automatic = Unknown(f"{told} may give the chart its {_POLICY}", view.automatic.origin)
+        yield view
+
+
+_POLICY = "upgradePolicy"
+"""What other values, a `--set` or Terraform for the same chart say where they decide how a driver is upgraded."""
 
 
 def read_values(root: Part) -> Iterator[object]:
@@ -218,9 +233,12 @@ _CHARTS: tuple[_Chart, ...] = (
     _Chart(
         "gpu-operator",
         ("driver",),
-        ("toolkit", "devicePlugin", "dcgmExporter", "migManager", "gfd", "nodeStatusExporter", "validator"),
+        ("toolkit", "devicePlugin", "dcgmExporter", "migManager", "gfd", "nodeStatusExporter", "validator", "dcgm",
+         "mig", "gds", "gdrcopy", "vgpuManager", "vgpuDeviceManager", "vfioManager", "sandboxDevicePlugin"),
         _gpu_operator,
         least=2,
+        by_its_keys=True,
+        told_by=("driver", "upgradePolicy"),
     ),
     _Chart(
         "network-operator",
@@ -241,13 +259,13 @@ _CHARTS: tuple[_Chart, ...] = (
         ("controller",),
         ("nodesets", "loginsets", "slurmKeyRef", "jwtHs256KeyRef", "partitions", "restapi", "compute"),
         _slinky,
-        plain_name=True,
+        by_its_keys=True,
     ),
     _Chart("slurm-cluster", ("slurmNodes",), ("slurmConfig", "customSlurmConfig", "clusterName", "k8sNodeFilters"),
            _soperator, aliases=("helm-slurm-cluster",)),
     _Chart("sunk", ("slurmConfig", "compute"), ("scheduler", "login", "directoryService", "accounting"), _sunk),
     _Chart("nodesets", ("nodesets",), ("priorityClasses", "images", "nodeExporter", "clusterName"),
-           _soperator_node_sets, aliases=("helm-nodesets",), plain_name=True),
+           _soperator_node_sets, aliases=("helm-nodesets",), by_its_keys=True),
     _Chart("bottlerocket-update-operator", ("scheduler_cron_expression",), (), _brupop, least=0),
 )  # fmt: skip
 

@@ -26,8 +26,9 @@ def check(upgrade: DriverUpgrade, _context: Context) -> Iterator[Gap]:
     ## What it flags
     `autoUpgrade` in force in a ClusterPolicy, NVIDIADriver or NicClusterPolicy, or in Helm values of the GPU Operator
     or the Network Operator, that waits for no job (`waitForCompletion.podSelector`), or for less than an hour. The
-    defaults differ: the GPU Operator's chart and NVIDIADriver upgrade by themselves, the other two do not. `force` for
-    deleting or draining is named where it is set.
+    defaults differ: the GPU Operator's chart and NVIDIADriver upgrade by themselves, the other two do not. Where values
+    leave it out, and another values file, a script, Terraform or a README around them speaks of `upgradePolicy`,
+    gaplint is silent. `force` for deleting or draining is named where it is set.
 
     ## Why it hurts
     A kernel module cannot be unloaded while a process uses it, so the operator removes the pods first. Users report
