@@ -23,7 +23,7 @@ from kube_gaplint.kinds.job import JobPart, read_job
 from kube_gaplint.kinds.pods import Making
 from kube_gaplint.kinds.volumes import claim_volume
 from kube_gaplint.model.profile import Profile
-from kube_gaplint.model.retry import FAILS_THE_SET, JobSetRule
+from kube_gaplint.model.retry import FAILS_THE_SET, JobSetRule, reason_of_failure, rule_for
 from kube_gaplint.model.setting import Absent, Origin, Set, Setting, Unknown
 from kube_gaplint.model.workload import UNBOUNDED, RestartLayer, Volume, Workload
 
@@ -101,8 +101,9 @@ def effective(spec: Part) -> dict[str, Setting[str]]:
 
 
 def failure_rules(spec: Part) -> tuple[JobSetRule, ...]:
+    part = spec.at("failurePolicy", "rules")
     found = []
-    for item in spec.at("failurePolicy", "rules").items():
+    for item in part.items():
         found.append(
             JobSetRule(
                 name=item.text("name") or "",
@@ -112,6 +113,9 @@ def failure_rules(spec: Part) -> tuple[JobSetRule, ...]:
                 origin=item.origin,
             )
         )
+    if part.unknown or part.open_list:
+        unseen = Unknown(part.unknown or part.open_list, part.origin)
+        found.append(JobSetRule(name="", action=unseen, reasons=(), targets=(), origin=part.origin))
     return tuple(found)
 
 
@@ -127,15 +131,14 @@ class _Policy(Struct, frozen=True):
 
     def budget(self, job: str, reason: str) -> Setting[int]:
         """Restarts of the set after child Jobs of this name fail for this reason."""
-        for rule in self.rules:
-            if (rule.reasons and reason not in rule.reasons) or (rule.targets and job not in rule.targets):
-                continue
-            if not isinstance(rule.action, Set):
-                return Unknown("the action of a failure rule is not known", rule.origin)
-            if rule.action.value == "FailJobSet":
-                return Set(0, rule.origin if rule.reasons else replace(rule.origin, note=FAILS_THE_SET))
-            return Set(UNBOUNDED, rule.origin) if rule.ignores_budget else self.maximum
-        return self.maximum
+        rule = rule_for(self.rules, job, reason)
+        if rule is None:
+            return self.maximum
+        if not isinstance(rule.action, Set):
+            return Unknown("the action of a failure rule is not known", rule.origin)
+        if rule.action.value == "FailJobSet":
+            return Set(0, rule.origin if rule.reasons else replace(rule.origin, note=FAILS_THE_SET))
+        return Set(UNBOUNDED, rule.origin) if rule.ignores_budget else self.maximum
 
 
 def restart_layers(spec: Part, jobs: Sequence[JobPart]) -> list[RestartLayer]:
@@ -159,6 +162,9 @@ def restart_layers(spec: Part, jobs: Sequence[JobPart]) -> list[RestartLayer]:
     name = job.role.name if job is not None else ""
     crash = policy.budget(name, _reason(job.on_crash if job else ""))
     loss = policy.budget(name, _reason(job.on_disruption if job else ""))
+    if isinstance(loss, Set) and loss.value == UNBOUNDED:
+        others = (policy.budget(one.role.name, _reason(one.on_disruption)) for one in jobs if one.role.trains)
+        loss = maximum if maximum in others else loss  # the losses of one child Job count
     own = job.layers("Job") if job is not None else []
     if crash is loss or (isinstance(crash, Set) and isinstance(loss, Set) and crash.value == loss.value):
         both = loss if loss is maximum else crash  # a rule for some failures does not explain them all
@@ -183,7 +189,7 @@ def leading(jobs: Sequence[JobPart]) -> JobPart | None:
 
 def _reason(action: str) -> str:
     """The reason with which a child Job fails, after what its podFailurePolicy did."""
-    return "PodFailurePolicy" if action == "FailJob" else "BackoffLimitExceeded"
+    return reason_of_failure(fails_the_job=action == "FailJob")
 
 
 def _place(setting: Setting[int], part: Part) -> Origin:

@@ -113,10 +113,42 @@ def restart_policies(workload: Workload) -> dict[str, str]:
 
 
 def disruptions_are_ignored(workload: Workload) -> bool:
-    """Whether pods that are evicted, preempted or lost with their node are started again without spending retries."""
-    if any(rule.ignores_budget for rule in failure_rules(workload)):
+    """Whether pods that are evicted, preempted or lost with their node are started again without spending retries: all
+    pods that train, of any role."""
+    roles = [role for role in workload.roles if role.trains] or workload.roles
+    return bool(roles) and all(spares_retries(workload, role) for role in roles)
+
+
+def spares_retries(workload: Workload, role: Role) -> bool:
+    """Whether a disruption of a pod of one role spends no retries: its Job ignores it, or fails by its podFailurePolicy
+    and the set is restarted uncounted for that. True where a rule that may decide it is not known."""
+    rules = pod_failure_policy(role)
+    if rules == ():
         return True
-    return any(
+    decides = next((rule for rule in rules or () if DISRUPTION in rule.conditions), None)
+    if decides is not None and (not isinstance(decides.action, Set) or decides.action.value == "Ignore"):
+        return True
+    by_policy = decides is not None and isinstance(decides.action, Set) and decides.action.value == "FailJob"
+    outer = rule_for(failure_rules(workload), role.name, reason_of_failure(fails_the_job=by_policy))
+    return outer is not None and (outer.ignores_budget or not isinstance(outer.action, Set))
+
+
+def reason_of_failure(*, fails_the_job: bool) -> str:
+    """The reason with which a Job fails: a rule of its podFailurePolicy failed it, or its retries are spent."""
+    return "PodFailurePolicy" if fails_the_job else "BackoffLimitExceeded"
+
+
+def rule_for(rules: tuple[JobSetRule, ...], job: str, reason: str) -> JobSetRule | None:
+    """The first rule of a JobSet that holds for a child Job by its name and the reason of its failure."""
+    for rule in rules:
+        if (not rule.reasons or reason in rule.reasons) and (not rule.targets or job in rule.targets):
+            return rule
+    return None
+
+
+def _names_disruptions(workload: Workload) -> bool:
+    """Whether any rule is there for disruptions, be it half of what it takes."""
+    return any(rule.ignores_budget for rule in failure_rules(workload)) or any(
         isinstance(rule.action, Set) and rule.action.value == "Ignore" and DISRUPTION in rule.conditions
         for role in workload.roles
         for rule in pod_failure_policy(role) or ()
@@ -133,7 +165,7 @@ def ends_for_errors(workload: Workload) -> bool:
 def tells_errors_apart(workload: Workload) -> bool:
     """Whether the controllers treat a lost node or an exit code other than any failure: by a rule for disruptions or
     exit codes, by ExitCode, or by a policy of Volcano for an exit code."""
-    if disruptions_are_ignored(workload) or ends_for_errors(workload):
+    if _names_disruptions(workload) or ends_for_errors(workload):
         return True
     if any(rule.exit_operator for role in workload.roles for rule in pod_failure_policy(role) or ()):
         return True

@@ -7,7 +7,7 @@ from kube_gaplint.findings import Change, Fix, Gap, Related, SetKey, Severity
 from kube_gaplint.model.budget import OUTER_OWNERS, is_brief, large, time_between_failures
 from kube_gaplint.model.lone_restart import lone_restart
 from kube_gaplint.model.placement import any_spot
-from kube_gaplint.model.retry import disruptions_are_ignored, failure_rules, pod_failure_policy
+from kube_gaplint.model.retry import disruptions_are_ignored, failure_rules, pod_failure_policy, spares_retries
 from kube_gaplint.model.setting import Origin, Set
 from kube_gaplint.model.workload import RestartLayer, Role, Workload
 from kube_gaplint.rule import Context, rule
@@ -136,15 +136,10 @@ def _spent(workload: Workload) -> RestartLayer | None:
 
 
 def _leading(workload: Workload) -> Role | None:
-    """The role of the collective whose pods run under Never, and whose policy is seen and says nothing of it."""
+    """The first role of the collective whose pods run under Never, and whose losses no rule keeps from counting."""
     for role in workload.roles:
         restart = role.pod.restart_policy
-        if not role.trains or not isinstance(restart, Set) or restart.value != "Never":
-            continue
-        rules = pod_failure_policy(role)
-        if rules is None:
-            return role
-        if rules and (workload.subject.kind == "JobSet" or not any(DISRUPTION in rule.conditions for rule in rules)):
+        if role.trains and isinstance(restart, Set) and restart.value == "Never" and not spares_retries(workload, role):
             return role
     return None
 
