@@ -48,8 +48,8 @@ TOOLS = "folder of a tool (node_modules, .venv …)"
 
 _GITIGNORE_LIMIT = 2**20
 _HEAD = 4096
-_MOST_TEMPLATES = 200
-_LARGEST_TEMPLATE = 2**16
+_MOST_TEMPLATES = 100
+_LARGEST_TEMPLATE = 2**15
 _LARGE_HEAD = 2**16
 """Bytes that tell whether a file that is too large would be judged."""
 

@@ -24,6 +24,9 @@ _NO_WORKLOADS = frozenset({
 })  # fmt: skip
 """Kinds that speak of GPUs and run nothing on them that matters to a pool."""
 
+_DEVICES = ("gpu", "nvidia", "accelerator", "tpu", "neuron", "gaudi", "npu", "huawei.com/", "dcu", "mlu")
+"""Parts of the names of accelerators' resources and labels; a text without any needs no closer look."""
+
 
 def drafts(texts: Iterable[str]) -> Iterator[Draft]:
     """The workloads with accelerators in the texts of templates."""
@@ -37,6 +40,9 @@ def drafts(texts: Iterable[str]) -> Iterator[Draft]:
 def _draft(document: str) -> Draft | None:
     kind = _KIND.search(document)
     if kind is not None and kind[1] in _NO_WORKLOADS:
+        return None
+    lower = document.lower()
+    if not any(word in lower for word in _DEVICES):
         return None
     pairs = frozenset(_PAIR.findall(document))
     if not any(device(name) or selects(name) for key, value in pairs for name in (key, value)):
