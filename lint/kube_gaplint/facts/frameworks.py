@@ -931,6 +931,35 @@ FRAMEWORKS: tuple[FrameworkFacts, ...] = (
         ),
     ),
     FrameworkFacts(
+        name="verl-sft",
+        title="verl's supervised trainer",
+        source="volcengine/verl verl/trainer/config/sft_trainer.yaml, verl/utils/distributed.py",
+        least_torch=(2, 3),
+        recognition=Recognition(
+            modules=("verl.trainer.fsdp_sft_trainer", "verl.trainer.sft_trainer*"),
+            paths=("*verl/trainer/fsdp_sft_trainer.py", "*verl/trainer/sft_trainer*.py"),
+        ),
+        config=ConfigSource(
+            options=("config-path", "config-name"), name_option="config-name", standard=("sft_trainer",)
+        ),
+        save_path=(PathOf((("trainer.default-local-dir", "checkpoints"),)),),
+        second_path=(_path("trainer.default-hdfs-dir"),),
+        interval=(Amount(("trainer.save-freq",), "steps"),),
+        needs=("interval",),
+        total=(Amount(("trainer.total-training-steps",), "steps"), Amount(("trainer.total-epochs",), "epochs")),
+        total_default=Default(4, "epochs", "trainer.total_epochs 4"),
+        retention=(Amount(("trainer.max-ckpt-to-keep",), "steps"),),
+        keep="trainer.max_ckpt_to_keep",
+        resume=Resume("switch", ("trainer.resume-mode", "trainer.resume-path"), default=None),
+        timeout=Timeout((), 36_000.0, "verl's initialize_global_process_group passes 10 hours"),
+        samples_per_step=("data.train-batch-size",),
+        training_data=("data.train-files",),
+        extra={
+            "training-samples": ("data.train-max-samples",),
+            "also-ends": ("trainer.total-epochs",),
+        },
+    ),
+    FrameworkFacts(
         name="verl",
         title="verl",
         source="volcengine/verl verl/trainer/config/ppo_trainer.yaml, sft_trainer.yaml",

@@ -85,6 +85,14 @@ NETWORK_CLIENTS = ("nfs", "efs.csi", "filestore", "file.csi", "smb.csi", "cephfs
 NFS_CLIENTS = frozenset({"nfs", "nfs.csi.k8s.io", "cluster.local/nfs-subdir-external-provisioner"})
 """Drivers that mount by the kernel's NFS client with the options of the PersistentVolume or class."""
 
+NEVER_ATTACHED = frozenset({
+    "nfs", "nfs.csi.k8s.io", "smb.csi.k8s.io", "efs.csi.aws.com", "fsx.csi.aws.com", "file.csi.azure.com",
+    "blob.csi.azure.com",
+})  # fmt: skip
+"""Drivers whose volumes are mounted without being attached to a node first (`attachRequired: false` in the CSIDriver
+object of each; the kernel's NFS client attaches nothing either). Only the attaching keeps a volume with ReadWriteOnce
+on one node."""
+
 CACHE_WORDS = ("cache", "profile", "prefetch", "tmp-path", "protocol=nfs")
 """What the name or value of an attribute or mount option holds that keeps a bucket's data near: gcsfuse's
 `file-cache:…`, `fileCacheCapacity` and `profile:aiml-training`, Mountpoint's `cache`, blobfuse's `--file-cache-…` and

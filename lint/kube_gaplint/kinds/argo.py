@@ -46,6 +46,9 @@ def _workload(context: Context, spec: Part, template: Part, containers: list[Nod
     making = Making(restart_default="Never", restart_note="Argo's pods restart nothing themselves", unseen=unseen)
     name = template.text("name") or ""
     pod = read_pod(_pod_template(spec, template, containers), context, making)
+    artifacts = tuple(_output_paths(template))
+    for container in pod.containers if artifacts else ():
+        container.exposed = {**container.exposed, "artifacts": artifacts}
     role = Role(name, template.origin, pod, Set(1, Origin(template.place, "derived")))
     layer = argo_retries(spec, template)
     deadline: Setting[float] = template.seconds("activeDeadlineSeconds")
@@ -78,6 +81,14 @@ def _containers(template: Part) -> list[Node]:
     if isinstance(script, Mapping):
         return [_of_script(script)]
     return [item.node for item in template.at("containerSet", "containers").items() if isinstance(item.node, Mapping)]
+
+
+def _output_paths(template: Part) -> Iterator[str]:
+    """The paths that Argo's executor takes to the artifact store when the step ends."""
+    for artifact in template.at("outputs", "artifacts").items():
+        path = artifact.text("path")
+        if path is not None and path.startswith("/"):
+            yield path
 
 
 def _named(container: Mapping) -> Node:

@@ -11,6 +11,7 @@ import binascii
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from kube_gaplint import lazy_re
 from kube_gaplint.text.compose import compose
 from kube_gaplint.text.nodes import Mapping, Node, Scalar, Sequence
 from kube_gaplint.text.scalar_text import scalar_text
@@ -32,6 +33,23 @@ class Slice(Struct, frozen=True):
 
     def place(self, start: int, end: int) -> Place:
         return self.outer.place(self.start + start, self.start + end)
+
+
+class OneLine(Struct, frozen=True):
+    """A folded text whose author meant one command: YAML keeps the ends of lines before those that are indented
+    further. KubeRay split the entrypoint at any blank up to 1.0; a newer one hands the line ends to a shell."""
+
+    outer: PlacedText
+
+    @property
+    def text(self) -> str:
+        return _BEFORE_INDENTED.sub(" ", self.outer.text)
+
+    def place(self, start: int, end: int) -> Place:
+        return self.outer.place(start, end)
+
+
+_BEFORE_INDENTED = lazy_re.compile(r"\n(?=[ \t])")
 
 
 class Fixed(Struct, frozen=True):

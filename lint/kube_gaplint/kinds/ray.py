@@ -22,6 +22,7 @@ from kube_gaplint.kinds.assembly import ALL, FAILURE, assemble, helpers_do_not_t
 from kube_gaplint.kinds.checkouts import in_repository, is_own_archive
 from kube_gaplint.kinds.context import Context
 from kube_gaplint.kinds.fields import Part
+from kube_gaplint.kinds.inner import OneLine
 from kube_gaplint.kinds.own_images import OwnImage
 from kube_gaplint.kinds.paths import fields_of
 from kube_gaplint.kinds.pods import Making, read_pod
@@ -185,7 +186,8 @@ def _entrypoint(spec: Part, roles: list[Role], context: Context) -> list[Role]:
     base = head.pod.containers[0]
     environment = base.environment.over(*_runtime_variables(spec))
     shell = Word(("sh",), part.place), Word(("-c",), part.place)
-    script = Word((part.node.text,), part.place, placed=scalar_text(part.node))
+    written = scalar_text(part.node)
+    script = Word((part.node.text,), part.place, placed=OneLine(written) if part.node.style == "folded" else written)
     files = _driver_files(base, spec, context)
     started = start((*shell, script), environment, files)
     driver = Container(

@@ -246,11 +246,16 @@ def copied_elsewhere(process: TrainingProcess, path: str, volume: Volume | None)
 
 def copied_by_others(process: TrainingProcess, path: str, volume: Volume | None) -> bool:
     """Whether a command of the script, another container or the controller takes the files at a path away."""
-    if process.workload.controller_saves:
+    if process.workload.controller_saves or any(_within(path, place) for place in process.container.artifacts):
         return True
     if volume is not None and any(_mounted_beside(process, volume)):
         return True
     return _handled(process, path, COPYING_PROGRAMS)
+
+
+def _within(path: str, folder: str) -> bool:
+    inner, outer = posixpath.normpath(path), posixpath.normpath(folder)
+    return inner == outer or inner.startswith(f"{outer}/")
 
 
 def thinned_out(process: TrainingProcess, path: str, volume: Volume) -> bool:

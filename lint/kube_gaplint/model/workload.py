@@ -158,6 +158,12 @@ class Container(Struct, eq=False):
         return found if callable(found) else no_files
 
     @property
+    def artifacts(self) -> tuple[str, ...]:
+        """The paths whose content its controller keeps when it ends (Argo's output artifacts)."""
+        found = self.exposed.get("artifacts")
+        return found if isinstance(found, tuple) else ()
+
+    @property
     def image_folders(self) -> tuple[str, ...]:
         """The folders of which one is the image's own working directory, as the Dockerfiles say that it may be built
         from; none where that is not known."""

@@ -3,6 +3,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kube_gaplint.facts.purposes import SERVER_KINDS
+from kube_gaplint.facts.storage import NEVER_ATTACHED
 from kube_gaplint.findings import Fix, Gap, Related, Severity
 from kube_gaplint.model.needs import knows_access_modes
 from kube_gaplint.model.placement import HOSTNAME
@@ -28,7 +29,9 @@ def check(workload: Workload, _context: Context) -> Iterator[Gap]:
     ## What it flags
     A claim with access mode ReadWriteOnce or ReadWriteOncePod that more than one pod of the workload mounts. Pods that
     are pinned to one node (ReadWriteOnce), and claims that each pod gets for itself, are left alone, and so are
-    Deployments and StatefulSets that nothing shows to train.
+    Deployments and StatefulSets that nothing shows to train. So is ReadWriteOnce on a volume of a network file system
+    that no node attaches (NFS, EFS, FSx, Azure Files, SMB, by the driver of its class or PersistentVolume): nothing
+    enforces the mode there.
 
     ## Why it hurts
     The first pod attaches the volume, the others wait in ContainerCreating with a multi-attach error, and the gang
@@ -111,7 +114,8 @@ def check(workload: Workload, _context: Context) -> Iterator[Gap]:
         modes = pairs[0][1].access_modes
         assert isinstance(modes, Set)
         pinned = all(_pinned(role.pod) for role, _ in pairs)
-        if pods <= 1 or (pinned and "ReadWriteOnce" in modes.value):
+        anywhere = pinned or all(_never_attached(volume) for _, volume in pairs)
+        if pods <= 1 or (anywhere and "ReadWriteOnce" in modes.value):
             continue
         volume = pairs[0][1]
         yield Gap(
@@ -129,6 +133,10 @@ def _pinned(pod: Pod) -> bool:
     return HOSTNAME in pod.node_selector or any(
         term.key in {HOSTNAME, "metadata.name"} for term, _ in only_choices(pod)
     )
+
+
+def _never_attached(volume: Volume) -> bool:
+    return volume.backing is not None and volume.backing.driver in NEVER_ATTACHED
 
 
 def _one_node(volume: Volume) -> bool:

@@ -104,6 +104,10 @@ _ROLLS_NODES = frozenset({"DaemonSet", "Plan"})
 """Kinds that upgrade nodes that run already, one after the other: a person applied them, and can hold them back."""
 
 
+_AT_BOOT = frozenset({"upgrade-command", "package-upgrade"})
+"""What upgrades once, before the node takes pods, unless it recurs."""
+
+
 def _gap(bootstrap: NodeBootstrap, action: UpgradeAction, held: list[UpgradeAction]) -> Gap:
     soft = not action.explicit or action.kind == "os-update-agent" or bootstrap.subject.kind in _ROLLS_NODES
     severity = Severity.WARNING if soft else Severity.ERROR
@@ -115,10 +119,18 @@ def _gap(bootstrap: NodeBootstrap, action: UpgradeAction, held: list[UpgradeActi
     if bootstrap.gpus.origin is not None:
         related = (*related, Related(bootstrap.gpus.origin, bootstrap.gpus.reason))
     certain = "GPU nodes" if bootstrap.gpus.answer == "yes" else "nodes that may carry GPUs"
+    message = f"{certain} are upgraded unattended: {action.what}"
+    consequence = "a library, kernel or network service that changes under a run takes its node, and so the job, down"
+    if action.kind in _AT_BOOT and not (action.recurring or bootstrap.subject.kind in _ROLLS_NODES):
+        message = f"{certain} upgrade their packages when they first boot: {action.what}"
+        consequence = (
+            "a node that joins later runs another kernel or library than the others of its job, and an update that "
+            "breaks the driver leaves no node to replace one with"
+        )
     return Gap(
         action.origin,
-        f"{certain} are upgraded unattended: {action.what}",
-        "a library, kernel or network service that changes under a run takes its node, and so the job, down",
+        message,
+        consequence,
         detail=f"{action.kind}:{action.what}",
         severity=severity,
         related=related,
