@@ -59,6 +59,8 @@ _DECLARED = lazy_re.compile(r"(?m)^[ \t]*#[ \t]*gaplint:[ \t]*((?:[\w-]+=[\d.]+[
 _HYPERPOD = lazy_re.compile(r"(?i)auto[-_ ]?resume|hyperpod|sagemaker")
 """Speaks of the only clusters whose srun knows `--auto-resume`."""
 _TEMPLATES = ("{{", "{%", "<%")
+_UNRESOLVED_MERGE = lazy_re.needing(("<<<<<<<", ">>>>>>>"), r"(?m)^(?:<{7}|>{7}) \S[^\r\n]*")
+"""What git leaves in a file that was never merged by hand; to bash a syntax error."""
 _SIZE_VARIABLES = lazy_re.compile(r"SLURM_(NNODES|JOB_NUM_NODES|JOB_NODELIST|NODELIST|NTASKS|NPROCS)\b")
 
 
@@ -338,6 +340,10 @@ class _Reading:
         why = self.header.open_because
         return Unknown(why, self.home) if why else Absent(self.home)
 
+    def _unresolved_merge(self) -> Origin | None:
+        mark = _UNRESOLVED_MERGE.search(self.source.text.text)
+        return None if mark is None else Origin(self.source.text.place(mark.start(), mark.end()))
+
     def _handed(self, name: str) -> Setting[str]:
         """An option that hands variables on. Of a placeholder that a person fills in (`<your options>`) nothing is
         thought here: whoever does that can as well give `--export` to sbatch, which no script shows."""
@@ -397,6 +403,7 @@ class _Reading:
             submitted_nodes=_fewest_nodes(self.source.submissions),
             submitted_as_is=_as_is(self.source.submissions),
             stands_alone=self.source.stands_alone,
+            unresolved_merge=self._unresolved_merge(),
             submitted_with=_options_of(self.source.submissions),
         )
         role = self._role(subject, nodes, accelerators)

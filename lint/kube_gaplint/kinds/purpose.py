@@ -53,6 +53,8 @@ def classify(workload: Workload) -> Classified:
         return Classified("inference", f"{workload.subject.kind} serves")
     if kind in purposes.INTERACTIVE_KINDS:
         return Classified("interactive", f"{workload.subject.kind} is for people")
+    if workload.batch is not None and workload.batch.unresolved_merge is not None:
+        return Classified("unknown", "a merge in its script was never resolved, and bash ends there")
     roles = _judged(workload)
     hints = [hint for role in roles for container in _main(role) for hint in _hints(container)]
     hints.extend(_of_processes(workload))

@@ -168,6 +168,8 @@ class Batch(Struct, eq=False):
     in the variables of its directives first."""
     stands_alone: bool = False
     """It is a file as it stands: no here-document, no value of a ConfigMap, no template."""
+    unresolved_merge: Origin | None = None
+    """The mark of a merge that was never resolved: bash ends there, and sbatch has read the directives up to it."""
     submitted_with: frozenset[str] = frozenset()
     """The options that commands around it give to sbatch, by their long names."""
 

@@ -53,7 +53,8 @@ def check(batch: Batch, _context: Context) -> Iterator[Gap]:
     commented-out alternative of an option that is in force, and for placeholders (`<your options>`, `{{ options }}`,
     also on a line of their own: `{account_line}`), which somebody fills in. A shell variable where Slurm wants a number
     or a name (`--nodes=$NODES`) is flagged where a README or a script beside it gives this very file to sbatch and
-    nothing there may fill it in first (`envsubst`, `sed`), and where only a shell could: `--account=${ACCOUNT:?}`.
+    nothing there may fill it in first (`envsubst`, `sed`), and where only a shell could: `--account=${ACCOUNT:?}`. A
+    script with the marks of a merge that was never resolved is told so, once: bash ends at the first of them.
 
     ## Why it hurts
     This rule follows from how sbatch reads a script: it stops at the first line that is neither blank nor a comment,
@@ -92,6 +93,9 @@ def check(batch: Batch, _context: Context) -> Iterator[Gap]:
     - https://slurm.schedmd.com/sbatch.html#SECTION_DESCRIPTION
     - https://slurm.schedmd.com/srun.html
     """
+    if batch.unresolved_merge is not None:
+        yield _unresolved(batch, batch.unresolved_merge)
+        return
     ignored = [
         one for one in batch.directives if one.problem and not one.is_placeholder and not _switched_off(batch, one)
     ]
@@ -104,6 +108,20 @@ def check(batch: Batch, _context: Context) -> Iterator[Gap]:
     literal = [one for one in batch.directives if _is_literal(batch, one)]
     if literal:
         yield _refused(batch, literal)
+
+
+def _unresolved(batch: Batch, mark: Origin) -> Gap:
+    workload = batch.workload
+    devices = None if workload is None else workload.accelerators_per_node
+    return Gap(
+        mark,
+        "a merge was never resolved: sbatch reads no directive behind this mark, and bash ends at it with a syntax "
+        "error",
+        "the job fails at this line",
+        detail="merge",
+        severity=Severity.ERROR if isinstance(devices, Set) and devices.value > 0 else Severity.WARNING,
+        fix=Fix("keep one of the two sides, and take the marks out"),
+    )
 
 
 def _is_literal(batch: Batch, directive: Directive) -> bool:
