@@ -4,7 +4,7 @@ from textwrap import dedent
 
 import pytest
 
-from kube_gaplint.model.program_lines import decides_on_saves, restores_only_if, saves_in_a_loop
+from kube_gaplint.model.program_lines import decides_on_saves, restores_only_if, saved_by_keras, saves_in_a_loop
 
 LOOP = """
     def train(config, model):
@@ -121,3 +121,19 @@ def test_a_program_that_restores_nothing_restores_it_under_no_condition() -> Non
     assert not restores_only_if(
         [RESTORES.format(test="if config.resume_path:"), "model.load_state_dict(x)"], "resume_path"
     )
+
+
+@pytest.mark.parametrize(
+    ("text", "saves"),
+    [
+        ("from keras.callbacks import ModelCheckpoint\nmodel.fit(x, callbacks=[ModelCheckpoint('a.h5')])\n", True),
+        ("import tensorflow as tf\nsaves = tf.keras.callbacks.ModelCheckpoint('a')\nmodel.fit(x)\n", True),
+        ("from tensorflow import keras\nfrom keras.callbacks import ModelCheckpoint\nmodel.fit(x)\n", False),
+        ("import keras\nif keep:\n    saves.append(keras.callbacks.ModelCheckpoint('a'))\nmodel.fit(x)\n", False),
+        ("import keras\n# saves = keras.callbacks.ModelCheckpoint('a')\nmodel.fit(x)\n", False),
+        ("import lightning\nsaves = ModelCheckpoint('a')\ntrainer.fit(model)\n", False),
+        ("import tensorflow as tf\nsaves = ModelCheckpoint('a')\ntrainer.fit(model)\n", False),
+    ],
+)
+def test_keras_saves(text: str, saves: bool) -> None:
+    assert saved_by_keras(text) is saves

@@ -83,7 +83,7 @@ def saves_in_a_loop(texts: Iterable[str]) -> bool:
 
 def trained_by_keras(text: str) -> bool:
     """Whether a text lets Keras train, which goes on with nothing unless it is told to."""
-    return lazy_re.found_in(text, _KERAS) and lazy_re.found_in(text, _KERAS_FITS)
+    return "keras" in text and lazy_re.found_in(text, _KERAS) and lazy_re.found_in(text, _KERAS_FITS)
 
 
 def saved_by_keras(text: str) -> bool:
