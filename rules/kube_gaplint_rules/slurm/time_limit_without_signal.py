@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from kube_gaplint.facts.time_limits import EXIT_OPTION, LIBRARIES, LIGHTNING, LIGHTNING_OPTIONS, WATCHES
 from kube_gaplint.findings import AddLine, Fix, Gap, Severity
-from kube_gaplint.model.pace import Pace, is_smoke, steps_by_default, trains_on_a_toy
+from kube_gaplint.model.pace import Pace, is_smoke, simulates, steps_by_default, trains_on_a_toy
 from kube_gaplint.model.scale import duration, gpu_count, idle_cost, size
 from kube_gaplint.model.setting import Absent, Origin, Set
 from kube_gaplint.model.slurm import Batch
@@ -55,14 +55,15 @@ def check(batch: Batch, context: Context) -> Iterator[Gap]:
     mentions no limit of time. Info where the limit is an hour or less, or over a week for a script of your own of which
     neither the text nor the length is seen, for jobs of up to 4 GPUs or 16 GPU-hours in all (on one node, where the
     script names no number of nodes), where the script tells neither nodes nor GPUs (whoever submits it chooses them,
-    and may choose few), where the framework has no means of its own to save at a signal or a time (verl), where the
-    program's own text acts on SIGTERM, and where the run may well be done by then: up to 64 GPUs, and the limit leaves
-    two seconds or more for each of its steps, be their number an option, the default up to which its own loop or its
-    trainer counts, or that of the configuration that the script names by default (`--config ${CONFIG:-base.yaml}`).
-    Quiet where it leaves more than a minute for each, where the program saves every 10 minutes or more often, or every
-    100 steps by a loop of its own (`if step % 100 == 0`) or by such a configuration, where an option switches its saves
-    off (CKPT002), and where nothing is known of it. Smoke tests of up to 200 steps and trainings on a toy data set
-    (MNIST) are left alone.
+    and may choose few), where the framework has no means of its own to save at a signal or a time (verl), where a
+    policy learns in simulated environments (a small state, saved after rounds of minutes), where the program's own text
+    acts on SIGTERM, and where the run may well be done by then: up to 64 GPUs, and the limit leaves two seconds or more
+    for each of its steps, be their number an option, the default up to which its own loop or its trainer counts, or
+    that of the configuration that the script names by default (`--config ${CONFIG:-base.yaml}`). Quiet where it leaves
+    more than a minute for each, where the program saves every 10 minutes or more often, or every 100 steps by a loop of
+    its own (`if step % 100 == 0`) or by such a configuration, where an option switches its saves off (CKPT002), and
+    where nothing is known of it. Smoke tests of up to 200 steps and trainings on a toy data set (MNIST) are
+    left alone.
 
     ## Why it hurts
     At the limit Slurm sends SIGTERM to the steps, and SIGKILL after `KillWait`, 30 seconds by default: enough for a
@@ -129,6 +130,9 @@ def check(batch: Batch, context: Context) -> Iterator[Gap]:
     )
     unsized = batch.leaves_its_size_open
     generous = seconds.value > GENEROUS and not any(map(_is_seen, processes)) and not any(each)
+    in_rounds = all(
+        simulates(process) and not isinstance(process.settings.save_interval, Absent) for process in processes
+    )
     helpless = all(_is_helpless(process) for process in processes)
     pace = [one for one in each if one is not None]
     may_be_done = (
@@ -150,7 +154,7 @@ def check(batch: Batch, context: Context) -> Iterator[Gap]:
         (f"where its save takes longer, {lost}" if hears else lost) + (f": {hour} for each hour" if hour else ""),
         detail="time",
         severity=Severity.INFO
-        if small or unsized or generous or helpless or hears or may_be_done
+        if small or unsized or generous or in_rounds or helpless or hears or may_be_done
         else Severity.WARNING,
         fix=_fix(batch, processes, seconds.value, hears=hears),
     )
