@@ -101,7 +101,8 @@ def effective(spec: Part) -> dict[str, Setting[str]]:
 
 
 def failure_rules(spec: Part) -> tuple[JobSetRule, ...]:
-    part = spec.at("failurePolicy", "rules")
+    policy = spec.at("failurePolicy")
+    part = policy.at("rules")
     found = []
     for item in part.items():
         found.append(
@@ -113,8 +114,8 @@ def failure_rules(spec: Part) -> tuple[JobSetRule, ...]:
                 origin=item.origin,
             )
         )
-    if part.unknown or part.open_list:
-        unseen = Unknown(part.unknown or part.open_list, part.origin)
+    if not policy.unknown and part.open_list:
+        unseen = Unknown(part.open_list, part.origin)
         found.append(JobSetRule(name="", action=unseen, reasons=(), targets=(), origin=part.origin))
     return tuple(found)
 

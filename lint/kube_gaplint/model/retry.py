@@ -119,18 +119,23 @@ def disruptions_are_ignored(workload: Workload) -> bool:
     return bool(roles) and all(spares_retries(workload, role) for role in roles)
 
 
-def spares_retries(workload: Workload, role: Role) -> bool:
+def spares_retries(workload: Workload, role: Role) -> bool | None:
     """Whether a disruption of a pod of one role spends no retries: its Job ignores it, or fails by its podFailurePolicy
-    and the set is restarted uncounted for that. True where a rule that may decide it is not known."""
+    and the set is restarted uncounted for that. None where a rule that may decide it is not known."""
     rules = pod_failure_policy(role)
     if rules == ():
-        return True
+        return None
     decides = next((rule for rule in rules or () if DISRUPTION in rule.conditions), None)
-    if decides is not None and (not isinstance(decides.action, Set) or decides.action.value == "Ignore"):
+    if decides is not None and not isinstance(decides.action, Set):
+        return None
+    action = decides.action.value if decides is not None and isinstance(decides.action, Set) else ""
+    if action == "Ignore":
         return True
-    by_policy = decides is not None and isinstance(decides.action, Set) and decides.action.value == "FailJob"
-    outer = rule_for(failure_rules(workload), role.name, reason_of_failure(fails_the_job=by_policy))
-    return outer is not None and (outer.ignores_budget or not isinstance(outer.action, Set))
+    reason = reason_of_failure(fails_the_job=action == "FailJob")
+    outer = rule_for(failure_rules(workload), role.name, reason)
+    if outer is not None and not isinstance(outer.action, Set):
+        return None
+    return outer is not None and outer.ignores_budget
 
 
 def reason_of_failure(*, fails_the_job: bool) -> str:

@@ -139,7 +139,8 @@ def _leading(workload: Workload) -> Role | None:
     """The first role of the collective whose pods run under Never, and whose losses no rule keeps from counting."""
     for role in workload.roles:
         restart = role.pod.restart_policy
-        if role.trains and isinstance(restart, Set) and restart.value == "Never" and not spares_retries(workload, role):
+        never = isinstance(restart, Set) and restart.value == "Never"
+        if role.trains and never and spares_retries(workload, role) is False:
             return role
     return None
 
