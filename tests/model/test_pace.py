@@ -68,9 +68,16 @@ def test_a_few_steps_are_a_smoke_test(steps: float, smoke: bool) -> None:
         ("rolling_test", "02:00:00", "--num_epochs 1", True),
         ("rolling_test", "04:00:00", "--num_epochs 1", True),
         ("rolling_test", "04:00:01", "--num_epochs 1", False),
+        ("test", "1-00:00:00", "--max_epochs 5 --subset 10000", True),
+        ("test", "1-00:00:00", "--max_epochs 5 --max_train_samples 20000", True),
+        ("test", "1-00:00:00", "--max_epochs 5 --subset 20001", False),
+        ("test", "1-00:00:00", "--max_epochs 5 --subset 50", False),
+        ("test", "1-00:00:00", "--max_epochs 5 --subset clean", False),
+        ("rolling", "1-00:00:00", "--max_epochs 5 --subset 10000", False),
+        ("rolling", "1-00:00:00", "--max_epochs 5 --max_train_samples 1000", True),
     ],
 )
-def test_one_epoch_of_a_job_that_is_called_a_trial_is_a_smoke_test(
+def test_one_epoch_or_a_part_in_a_job_that_is_called_a_trial_is_a_smoke_test(
     tmp_path: Path, name: str, limit: str, options: str, smoke: bool
 ) -> None:
     head = f"#!/bin/bash\n#SBATCH --job-name={name}\n#SBATCH --nodes=2\n#SBATCH --gpus-per-node=8\n"

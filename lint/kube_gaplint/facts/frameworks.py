@@ -1484,6 +1484,11 @@ CONVENTIONS = Conventions(
         "model": ("model-name-or-path", "model-name", "pretrained-model-name-or-path", "base-model", "model-id"),
         "dataset": ("dataset-name", "dataset"),
         "dataset-part": ("dataset-config-name", "dataset-config"),
+        "training-samples": (
+            "max-train-samples", "max-samples", "num-train-samples", "n-train-samples", "max-train-examples",
+            "max-examples", "subset-size", "train-subset-size", "limit-train-samples", "debug-samples",
+        ),
+        "subset": ("subset", "train-subset"),
         "overwrite-output": ("overwrite-output-dir",),
         "replaces-when-written": _SAVE_TOP_K,
         "steps-an-epoch": (*_EPOCH_LENGTHS, *(f"{part}.{name}" for part in _PARTS for name in _EPOCH_LENGTHS)),

@@ -22,6 +22,8 @@ SMOKE_STEPS = 200
 """Runs of up to so many steps are smoke tests, not trainings."""
 SMOKE_SAMPLES = 2_000
 """Runs over a training set that was cut down to so many samples are smoke tests too."""
+TRIAL_SAMPLES = (100, 20_000)
+"""Samples that a number behind `--subset` may stand for, of a job that is called a test: less may be a percentage."""
 SHORT_TRIAL = 4 * 3600.0
 """Seconds of time limit up to which a run of one epoch in a job called a test is one."""
 
@@ -42,6 +44,8 @@ class Pace(Struct, frozen=True):
     """Samples of the training set, by its name. What is filtered out or packed together makes steps fewer."""
     trial: bool = False
     """The names of its job, script or program say that it tries something out."""
+    trial_on_part: bool = False
+    """They say so, and it takes a small part of the training set."""
 
     @classmethod
     def of(cls, process: TrainingProcess, profile: Profile) -> Pace:
@@ -56,6 +60,7 @@ class Pace(Struct, frozen=True):
             usual=process.settings.usual_total or _by_its_text(process),
             most_samples=_most_samples(process),
             trial=_is_trial(process),
+            trial_on_part=_takes_a_part(process) and not _TRIALS.isdisjoint(_words_of_names(process)),
         )
 
     def steps(self, quantity: Quantity) -> float | None:
@@ -92,6 +97,8 @@ class Pace(Struct, frozen=True):
     def smoke(self) -> bool:
         """The run is so short that it is a smoke test."""
         if self.cut_to is not None and 0 < self.cut_to <= SMOKE_SAMPLES:
+            return True
+        if self.trial_on_part:
             return True
         if self.trial and self.total is not None and self.total.unit == "epochs" and self.total.amount <= 1:
             return True
@@ -210,16 +217,31 @@ def _by_device(process: TrainingProcess) -> float | None:
     return batch * times * nodes.value * each.value if times else None
 
 
-def _is_trial(process: TrainingProcess) -> bool:
-    """It tries something out by the names of its job, script or program, and by its time limit where those are vague
-    (many a long run is called `test`)."""
+_TRIALS = DEBUG_NAMES | SHORT_TRIAL_NAMES
+
+
+def _words_of_names(process: TrainingProcess) -> set[str]:
+    """The words of the names of its job, its file and its program."""
     workload = process.workload
     file = workload.origin.place.source.path.replace("\\", "/").rpartition("/")[2]
     names = (workload.subject.name, file, process.program.rpartition("/")[2])
-    words = {word for name in names for word in words_of(name)}
+    return {word for name in names for word in words_of(name)}
+
+
+def _takes_a_part(process: TrainingProcess) -> bool:
+    """It is told a small number of samples to train on."""
+    extra = process.settings.extra
+    given = (_whole(extra.get("subset")), _whole(extra.get("training-samples")))
+    return any(number is not None and TRIAL_SAMPLES[0] <= number <= TRIAL_SAMPLES[1] for number in given)
+
+
+def _is_trial(process: TrainingProcess) -> bool:
+    """It tries something out by the names of its job, script or program, and by its time limit where those are vague
+    (many a long run is called `test`)."""
+    words = _words_of_names(process)
     if not DEBUG_NAMES.isdisjoint(words):
         return True
-    limit = workload.deadline_seconds
+    limit = process.workload.deadline_seconds
     brief = isinstance(limit, Set) and limit.value <= SHORT_TRIAL
     return brief and not SHORT_TRIAL_NAMES.isdisjoint(words)
 
