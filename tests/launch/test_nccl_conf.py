@@ -53,6 +53,7 @@ def test_which_file_wins(files: dict[str, str], env: dict[str, str], timeout: st
         ('echo "NCCL_IB_TIMEOUT=22" > $HOME/.nccl.conf', "22"),
         ("envsubst < /x > /etc/nccl.conf", "?"),
         ("cp /shared/nccl.conf /etc/nccl.conf", "?"),
+        ("srun bash -c 'printf \"NCCL_IB_TIMEOUT=22\\n\" > /etc/nccl.conf'", "?"),
         ("cp /shared/nccl.conf /tmp/x", None),
         ("echo NCCL_IB_TIMEOUT=22 > /tmp/nccl.conf", None),
     ],

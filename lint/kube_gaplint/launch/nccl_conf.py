@@ -81,6 +81,9 @@ def _contents(path: str, container: Container, scripts: Sequence[Script], files:
                 written.append(FixedText(said, command.place))
             else:
                 return [], f"{command.name or 'a command'} writes {path}"
+        elif any(_WRITTEN_INSIDE.search(word.shown) for word in command.words[1:] if "nccl.conf" in word.shown):
+            if not by_script:  # `srun bash -c 'printf … > /etc/nccl.conf'`, the same by ssh
+                return [], f"{command.name} writes {_SYSTEM} or ~/{_USER}"
         elif command.name in _COPYING and command.words and _is(path, command.words[-1], ""):
             return [], f"{command.name} makes {path}"
     if written:
@@ -94,6 +97,7 @@ def _contents(path: str, container: Container, scripts: Sequence[Script], files:
     return [], ""
 
 
+_WRITTEN_INSIDE = lazy_re.compile(r"(?:>|\btee\s+(?:-a\s+)?)\s*[\"']?(?:/etc/|\S*/\.)nccl\.conf")
 _COPYING = frozenset({"cp", "mv", "ln", "install", "sed", "curl", "wget", "gsutil", "aws"})
 
 
