@@ -31,13 +31,21 @@ def add_launcher_restarts(workload: Workload) -> None:
             continue
         if isinstance(launcher.elastic, Set) and launcher.elastic.value and _is_false(workload.elastic):
             workload.elastic = launcher.elastic
-    layer = next((found for process in workload.processes if (found := _layer(process)) is not None), None)
-    if layer is None:
+    layers = [found for process in workload.processes if (found := _layer(process)) is not None]
+    if not layers:
         return
+    layer = _most_patient(layers)
     others = tuple(one for one in workload.restarts if one.scope != "process")
     if len(others) == len(workload.restarts):  # an elasticPolicy has set it already, and the budget holds it
         workload.restart_budget = _within(workload.restart_budget, layer)
     workload.restarts = (*others, layer)
+
+
+def _most_patient(layers: list[RestartLayer]) -> RestartLayer:
+    """Of the ways to start the training the one with the most restarts; the first where one of them is not known."""
+    if not all(isinstance(layer.budget, Set) for layer in layers):
+        return layers[0]
+    return max(layers, key=lambda layer: layer.budget.value if isinstance(layer.budget, Set) else 0)
 
 
 def _layer(process: TrainingProcess) -> RestartLayer | None:

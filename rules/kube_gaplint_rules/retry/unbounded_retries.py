@@ -7,6 +7,7 @@ from kube_gaplint.model.budget import endless_layer, proposed_budget
 from kube_gaplint.model.retry import ends_for_errors
 from kube_gaplint.model.scale import held
 from kube_gaplint.model.setting import Absent, Origin, Set
+from kube_gaplint.model.training import TrainingProcess
 from kube_gaplint.model.workload import UNBOUNDED, RestartLayer, Workload
 from kube_gaplint.rule import Context, rule
 
@@ -26,9 +27,9 @@ def check(workload: Workload, context: Context) -> Iterator[Gap]:
     A Kubeflow job with restartPolicy OnFailure or Always (OnFailure is PyTorchJob's default) without
     `runPolicy.backoffLimit`: there is no limit then. A `backoffLimit`, `maxRestarts`, `maxRetry` or `--max-restarts`
     above 100; in a Slurm batch script the launcher's, where `--time=UNLIMITED` keeps even the partition's limit from
-    ending the job. Quiet where a deadline ends the job, where a FailJob or FailJobSet rule ends it for errors that a
-    retry does not mend, where each index has a `backoffLimitPerIndex`, and where the number is within three times the
-    failures to expect.
+    ending the job. Quiet where a deadline ends the job or `timeout` the launcher, where a FailJob or FailJobSet rule
+    ends it for errors that a retry does not mend, where each index has a `backoffLimitPerIndex`, and where the number
+    is within three times the failures to expect.
 
     ## Why it hurts
     A worker of a PyTorchJob with a bug in its code restarted without end and held its GPUs, because nobody had set
@@ -93,6 +94,8 @@ def check(workload: Workload, context: Context) -> Iterator[Gap]:
     layer = endless_layer(workload, context.profile)
     if layer is None or not isinstance(layer.budget, Set) or _counts_by_index(workload, layer):
         return
+    if layer.scope == "process" and any(map(_is_timed, workload.processes)):
+        return
     proposed = proposed_budget(workload, context.profile)
     title = f"allow a number that covers the faults to expect, such as {proposed}"
     if _is_uncounted(layer.budget):
@@ -116,6 +119,12 @@ def _cost(workload: Workload) -> str:
 def _may_have_limit(workload: Workload) -> bool:
     """A batch job that names no time limit gets the one of its partition."""
     return workload.batch is not None and not isinstance(workload.batch.get("time"), Set)
+
+
+def _is_timed(process: TrainingProcess) -> bool:
+    """`timeout` ends the launcher with all its restarts, or the step's own limit (`srun --time`)."""
+    step = process.launcher("srun")
+    return "timeout" in process.command.wrappers or (step is not None and step.options.find("time") is not None)
 
 
 def _in_place(workload: Workload) -> bool:
