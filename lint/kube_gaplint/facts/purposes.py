@@ -599,6 +599,7 @@ def _plain(name: str) -> str:
     return name if module in _PLAIN_MODULES else module
 
 
+_OTHER_PARTS = frozenset({"test", "val", "valid", "validation", "dev"})
 _NUMBER = lazy_re.compile(r"(?:step|stage|part)?\d+|step|stage|part")
 
 
@@ -608,7 +609,7 @@ def _makes_what_follows(name: str) -> bool:
     words = [word for word in words_of(_plain(name)) if not _NUMBER.fullmatch(word)]
     if name.endswith(".sh") or not words or not SECOND_ACTS.isdisjoint(words):
         return False
-    if words[-2:] == ["split", "py"]:
+    if words[-2:] == ["split", "py"] and not _OTHER_PARTS.isdisjoint(words):
         return True  # train_test_split.py
     return words[0] in ACTS or (not TRAINING_WORDS.isdisjoint(words) and not COUNTED_MODELS.isdisjoint(words))
 
