@@ -117,7 +117,7 @@ CONFIGURATION_WORDS = (
 FREE_WORDS = (
     "#cloud-config", "variant: flatcar", "variant: fcos", "siderolabs/installer", "factory.talos.dev",
     "slurm", "killonbadexit", "extraconf",
-    "upgradepolicy", "gpu-operator:", "deviceplugin:", "dcgmexporter:", "migmanager:",
+    "upgradepolicy", "gpu-operator:", "gpuoperator:", "deviceplugin:", "dcgmexporter:", "migmanager:",
     "rebootsentinel", "blockingpodselector", "rebootdays", "scheduler_cron_expression",
 )  # fmt: skip
 """Words (lower case) that make YAML without `apiVersion` worth reading: cloud-init, Butane, Talos, Helm values of

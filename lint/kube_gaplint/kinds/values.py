@@ -50,11 +50,12 @@ class _Chart(Struct, frozen=True):
 
     def below(self, root: Part) -> Part | None:
         """Its values within those of an umbrella chart."""
-        part = root.at(self.name)
-        if not isinstance(part.node, Mapping):
-            return None
-        keys = (*self.all_of, *self.some_of)
-        return None if self.by_its_keys and not any(key in part.node for key in keys) else part
+        for name in (self.name, *self.aliases):
+            part = root.at(name)
+            if isinstance(part.node, Mapping):
+                keys = (*self.all_of, *self.some_of)
+                return None if self.by_its_keys and not any(key in part.node for key in keys) else part
+        return None
 
     def fits(self, part: Part) -> bool:
         node = part.node
@@ -237,6 +238,7 @@ _CHARTS: tuple[_Chart, ...] = (
          "mig", "gds", "gdrcopy", "vgpuManager", "vgpuDeviceManager", "vfioManager", "sandboxDevicePlugin"),
         _gpu_operator,
         least=2,
+        aliases=("gpuOperator", "nvidia-gpu-operator"),
         by_its_keys=True,
         told_by=("driver", "upgradePolicy"),
     ),
@@ -245,6 +247,7 @@ _CHARTS: tuple[_Chart, ...] = (
         ("ofedDriver",),
         ("deployCR", "sriovNetworkOperator", "rdmaSharedDevicePlugin", "secondaryNetwork", "nvIpam", "nfd"),
         _network_operator,
+        aliases=("networkOperator", "nvidia-network-operator"),
     ),
     _Chart(
         "kured",
