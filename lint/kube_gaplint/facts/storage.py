@@ -28,6 +28,14 @@ MOUNTS_BY_SUBCOMMAND = frozenset({"rclone", "juicefs", "weka", "everest", "lakec
 """Programs that do so by their command `mount`."""
 VOLATILE_FILE_SYSTEMS = frozenset({"tmpfs", "ramfs", "overlay", "proc", "sysfs", "-ttmpfs"})
 """Types of `mount -t` that keep nothing, or nothing of ours."""
+BINDING_OPTIONS = frozenset({"-B", "--bind", "-v", "--volume", "--mount", "--container-mounts", "-b"})
+"""Options of container runners, and of srun with pyxis, that bind a folder to a path inside."""
+BINDING_VARIABLES = frozenset({"SINGULARITY_BIND", "SINGULARITY_BINDPATH", "APPTAINER_BIND", "APPTAINER_BINDPATH"})
+"""Variables that do the same (apptainer(1))."""
+OWN_TEMPORARY_FOLDERS = frozenset({
+    "-W", "--workdir", "-S", "--scratch", "-c", "--contain", "-C", "--containall", "--no-mount",
+})  # fmt: skip
+"""Options of Apptainer by which /tmp inside is not the node's."""
 MOUNTING_WORD = lazy_re.compile(r"(?<![a-z])(?:re)?mount|(?<![a-z])(?:gcsfuse|s3fs|goofys|juicefs)", re.IGNORECASE)
 """What the name of a script holds that mounts something."""
 SHELLS_AND_SOURCE = frozenset({"sh", "bash", "dash", "zsh", "source", "."})

@@ -5,10 +5,14 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Iterator
 
+from kube_gaplint.facts.launchers import CONTAINER_RUNNERS, ISOLATED_RUNNERS
 from kube_gaplint.facts.storage import (
+    BINDING_OPTIONS,
+    BINDING_VARIABLES,
     FUSE_MOUNTERS,
     MOUNTING_WORD,
     MOUNTS_BY_SUBCOMMAND,
+    OWN_TEMPORARY_FOLDERS,
     SHELLS_AND_SOURCE,
     VOLATILE_FILE_SYSTEMS,
 )
@@ -16,6 +20,9 @@ from kube_gaplint.model.command import Command, Word
 from kube_gaplint.model.pod import hook
 from kube_gaplint.model.setting import Set
 from kube_gaplint.model.workload import Container
+
+_DEEPEST = 8
+"""Scripts that start one another."""
 
 
 def may_be_mounted(container: Container, path: str) -> bool:
@@ -33,6 +40,55 @@ def may_be_mounted(container: Container, path: str) -> bool:
     texts = started.command.value if started is not None and isinstance(started.command, Set) else ()
     words = " ".join(texts).split()
     return any(_is_mounter(word, words) for word in words) and _reaches(words, path)
+
+
+def may_be_bound(container: Container, command: Command | None, path: str) -> bool:
+    """Whether a container that a command, or one that starts its script, runs in may have another place at a path: by
+    an option that binds it there (`-B /lustre/me:/tmp`, `--container-mounts`), or for its file system is its own."""
+    for _ in range(_DEEPEST):
+        if command is None:
+            return False
+        if any(_lays(one, path) for one in (command, *_around(container, command))):
+            return True
+        command = None if command.script is None else command.script.started_by
+    return False
+
+
+def _around(container: Container, command: Command) -> Iterator[Command]:
+    """The commands that hold a command in an argument of theirs, with all that stands before it."""
+    source, span = command.place.source, command.place.span
+    for one in container.commands:
+        whole = one.place.span
+        inside = whole.start <= span.start and span.end <= whole.end
+        if one is not command and one.place.source is source and inside:
+            yield one
+
+
+def _lays(command: Command, path: str) -> bool:
+    """Whether a command starts a container in which a path may be another place."""
+    runners = CONTAINER_RUNNERS.keys() & {(word.known or "").rpartition("/")[2] for word in command.words}
+    if runners & ISOLATED_RUNNERS or any(_binds(word.shown, path) for word in command.words):
+        return True
+    options = {word.prefix.partition("=")[0] for word in command.words}
+    return bool(runners) and not (
+        OWN_TEMPORARY_FOLDERS.isdisjoint(options) and BINDING_VARIABLES.isdisjoint(command.environment)
+    )
+
+
+def _binds(word: str, path: str) -> bool:
+    """Whether an argument may bind something over a path; what is not known of it shows as an ellipsis."""
+    option, equals, value = word.partition("=") if word.startswith("-") else ("", "", word)
+    if option and option not in BINDING_OPTIONS:
+        return False
+    for one in value.split(","):
+        key, given, target = one.partition("=")
+        place = target if given and key in {"destination", "target", "dst"} else one.partition(":")[2].partition(":")[0]
+        place = place.rstrip("/")
+        if equals and one == "…":
+            return True
+        if place.startswith("/") and (path == place or path.startswith(place + "/") or place.startswith(path)):
+            return True
+    return False
 
 
 def linked_to(container: Container, path: str, folder: str) -> Iterator[tuple[str, bool]]:

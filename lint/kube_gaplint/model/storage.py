@@ -20,7 +20,7 @@ from kube_gaplint.facts.storage import (
     UPLOADING_COMMANDS,
 )
 from kube_gaplint.model.command import Command
-from kube_gaplint.model.laid import linked_to, may_be_mounted
+from kube_gaplint.model.laid import linked_to, may_be_bound, may_be_mounted
 from kube_gaplint.model.setting import Absent, Set, Setting, Unknown
 from kube_gaplint.model.training import TrainingProcess
 from kube_gaplint.model.workload import Container, Mount, Pod, Volume, Workload
@@ -96,6 +96,8 @@ def kept(process: TrainingProcess, path: Setting[str]) -> Kept:
 def _laid(process: TrainingProcess, text: str, place: Kept) -> Kept:
     """What becomes of a path whose place is lost with the pod where commands lay something over it."""
     container = process.container
+    if may_be_bound(container, process.command, text):
+        return Kept("unknown")
     if not any(command.name == "ln" for command in container.commands) and not may_be_mounted(container, text):
         return place
     start = container.fields.get("workingDir")

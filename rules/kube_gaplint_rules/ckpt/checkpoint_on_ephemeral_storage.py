@@ -23,11 +23,12 @@ def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
 
     ## What it flags
     A save path on an emptyDir, an ephemeral volume, `/tmp` or the container's own disk. The deepest mount decides: an
-    emptyDir inside a claim wins. In batch scripts only folders that each node has for itself (`/tmp`, `/dev/shm`). A
-    path that is not known, smoke tests of up to 200 steps, folders that a sidecar, a later command or the controller
-    (output artifacts of Argo) takes away, and those over which the container's own commands mount a bucket or a file
-    system, or that they link to one that lasts, are left alone, and so are programs that are seen to upload files or to
-    save to a second folder that lasts, jobs of a kind of somebody's own whose controller is told of checkpoints
+    emptyDir inside a claim wins. In batch scripts only folders that each node has for itself (`/tmp`, `/dev/shm`),
+    unless a container that the script starts has another place there (`--bind`, `--container-mounts`, Docker). A path
+    that is not known, smoke tests of up to 200 steps, folders that a sidecar, a later command or the controller (output
+    artifacts of Argo) takes away, and those over which the container's own commands mount a bucket or a file system, or
+    that they link to one that lasts, are left alone, and so are programs that are seen to upload files or to save to a
+    second folder that lasts, jobs of a kind of somebody's own whose controller is told of checkpoints
     (`checkpointConfig`), and a framework's default folder where nobody asks for checkpoints. A warning for elastic
     jobs, whose programs may take their state from the pods that are left.
 
