@@ -59,6 +59,7 @@ SHARING_MARK = "timeSlicing:"
 NODE_WATCHERS = (
     "node-problem-detector", "nvsentinel", "health-monitoring-agent", "autopilot", "node-health", "node-doctor",
     "descheduler", "draino", "gpu-health", "node-remedy", "fence-agents", "node-monitoring-agent", "noderepair=true",
+    "nodeproblemdetector",
 )  # fmt: skip
 """What the images, charts and switches of programs hold that watch nodes and take bad ones out: evidence."""
 LOG_SHIPPERS = (
@@ -70,7 +71,7 @@ LOG_SHIPPERS = (
 REGISTRY_MIRRORS = ("spegel", "dragonfly", "kraken-agent")
 """The same of programs through which nodes pull images that others have pulled."""
 WATCHERS = (*NODE_WATCHERS, *LOG_SHIPPERS, *REGISTRY_MIRRORS)
-WATCHER_KINDS = frozenset({"DaemonSet", "Deployment", "HelmRelease", "HelmChart", "Application"})
+WATCHER_KINDS = frozenset({"DaemonSet", "Deployment", "HelmRelease", "HelmChart", "Application", "Cluster"})
 
 NAMED_KINDS = frozenset(
     {
@@ -123,6 +124,8 @@ FREE_WORDS = (
 """Words (lower case) that make YAML without `apiVersion` worth reading: cloud-init, Butane, Talos, Helm values of
 charts for Slurm, drivers and reboots."""
 
+NODE_REPAIR_MARK = "NodeRepairConfig"
+"""What a CloudFormation template holds whose node groups are repaired."""
 CLOUDFORMATION = "AWS::"
 CLOUDFORMATION_ENDINGS = frozenset({".template", ".cfn"})
 """Besides YAML and JSON."""

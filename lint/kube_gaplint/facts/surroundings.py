@@ -6,6 +6,8 @@ systemd.exec(5) (LimitMEMLOCK) and limits.conf(5).
 
 from __future__ import annotations
 
+import re
+
 from kube_gaplint import lazy_re
 from kube_gaplint.facts.candidates import LOG_SHIPPERS, NODE_WATCHERS, REGISTRY_MIRRORS
 from kube_gaplint.lazy_re import globs
@@ -105,6 +107,11 @@ NODE_REPAIR: dict[tuple[str, str], tuple[tuple[str, ...], ...]] = {
 }  # fmt: skip
 """Where a node pool says that its provider repairs or replaces bad nodes; `[]` stands for each element of a list that
 may be a group of GPU nodes."""
+
+REPAIRS_NODES = lazy_re.needing(
+    ("noderepairconfig",), r"\bNodeRepairConfig[\"']?\s*:[\s{]*[\"']?Enabled[\"']?\s*:\s*[\"']?true\b", re.IGNORECASE
+)
+"""The same in CloudFormation."""
 
 AUTOPILOT: dict[tuple[str, str], tuple[tuple[str, ...], ...]] = {
     ("container.cnrm.cloud.google.com", "ContainerCluster"): (("spec", "enableAutopilot"),),

@@ -11,7 +11,7 @@ from msgspec import Struct, field
 
 from kube_gaplint.facts import instances
 from kube_gaplint.facts import surroundings as facts
-from kube_gaplint.facts.candidates import SHARING_MARK
+from kube_gaplint.facts.candidates import NODE_REPAIR_MARK, SHARING_MARK
 from kube_gaplint.facts.schedulers import POD_GROUP_KEYS
 from kube_gaplint.facts.storage import DELETES
 from kube_gaplint.kinds.autoscalers import Autoscalers, gpus_of_groups
@@ -94,6 +94,11 @@ class Around(Struct, dict=True):
         self._declared()
         for item in self.bundle.objects:
             self._look_at(item)
+        for document in self.bundle.others:
+            if self._node_health is None and NODE_REPAIR_MARK in document.source.text:
+                found = facts.REPAIRS_NODES.search(document.source.text)
+                if found is not None and document.root is not None:
+                    self._node_health = Evidence("a CloudFormation template", Origin(document.root.place))
 
     @cached_property
     def _shared_devices(self) -> Evidence | None:

@@ -29,11 +29,19 @@ _SWITCHES = {"ACCELERATE_USE_CPU": frozenset({"1", "true", "yes"}), "USE_CUDA": 
 
 _GLOO = lazy_re.needing(("gloo", "GLOO"), r"""["']gloo["']|\bBackend\.GLOO\b""")
 """torch's process group for CPUs, by its name (`init_process_group("gloo")`) or constant."""
+_FOR_CPU = lazy_re.needing(
+    ("gloo", "GLOO", "mpi", "ccl", "cpu"),
+    r"""["']gloo["']|\bBackend\.GLOO\b|(?:init_process_group\(|\bbackend\s{0,9}=)\s{0,9}["'](?:mpi|ccl)["']|"""
+    r"""\bdevice\s{0,9}=\s{0,9}(?:torch\.device\(\s{0,9})?["']cpu["']""",
+)
+"""Groups and devices for CPUs: proof in a program that speaks of no GPU."""
 _SAYS_CPU = lazy_re.needing(
     ("cpu", "no_cuda"),
     r"""\b(?:(?:use_cpu|no_cuda|cpu)\s{0,9}=\s{0,9}True|accelerator\s{0,9}=\s{0,9}["']cpu["'])(?!\w|\s{0,9}if\b)""",
 )
 """Arguments by which a trainer is kept on CPUs: those of TrainingArguments, Accelerator and Lightning's Trainer."""
+_NCCL = lazy_re.compile(r"nccl", re.IGNORECASE)
+_LOOKS_FOR_GPUS = lazy_re.needing(("is_available", "device_count"), r"\b(?:is_available|device_count)\(")
 _GPU = lazy_re.compile(r"nccl|cuda|\bgpus?\b", re.IGNORECASE)
 
 
@@ -57,7 +65,7 @@ def trains_on_cpu(process: TrainingProcess) -> bool:
         return True
     if any(lazy_re.found_in(text, _SAYS_CPU) for text in islice(process.text.texts, 1)):
         return True
-    return names_gloo(process.text) and not any(lazy_re.found_in(text, _GPU) for text in process.text.texts)
+    return _finds(process.text, _FOR_CPU) and not _finds(process.text, _GPU)
 
 
 def told_cpu(process: TrainingProcess) -> str:
@@ -70,6 +78,10 @@ def told_cpu(process: TrainingProcess) -> str:
     return f"its option {given}" if given else ""
 
 
-def names_gloo(text: ProgramText) -> bool:
-    """The program can make a process group for CPUs, be it only where it finds no GPU."""
-    return any(lazy_re.found_in(one, _GLOO) for one in text.texts)
+def falls_back_to_gloo(text: ProgramText) -> bool:
+    """The program makes a process group for CPUs, be it only where it finds no GPU; not one beside that for GPUs."""
+    return _finds(text, _GLOO) and (_finds(text, _LOOKS_FOR_GPUS) or not _finds(text, _NCCL))
+
+
+def _finds(text: ProgramText, pattern: re.Pattern[str]) -> bool:
+    return any(lazy_re.found_in(one, pattern) for one in text.texts)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kube_gaplint.facts import accelerators as devices
-from kube_gaplint.model.cpu_use import names_gloo, trains_on_cpu
+from kube_gaplint.model.cpu_use import falls_back_to_gloo, trains_on_cpu
 from kube_gaplint.model.environment import Environment
 from kube_gaplint.model.pod import device_claims, open_parts
 from kube_gaplint.model.setting import Absent, Origin, Set
@@ -64,7 +64,7 @@ def _started(process: TrainingProcess) -> tuple[str, Origin] | None:
         return None
     text = asked.value.value.strip().lower()
     several = text.isdecimal() and len(text) < 9 and int(text) >= (2 if _gpu_image(process.container) else BOARD)
-    if text in {"gpu", "cuda"} or (several and not names_gloo(process.text)):
+    if text in {"gpu", "cuda"} or (several and not falls_back_to_gloo(process.text)):
         return f"{launcher.kind} --{asked.name} {text}", asked.value.origin
     return None
 
