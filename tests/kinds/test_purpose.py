@@ -151,7 +151,7 @@ def test_what_lies_among_the_tests_of_the_software_is_one() -> None:
         ("[python, analyze_training_results.py]", "processing"),
         ("[python, train_bpe_model.py]", "processing"),
         ("[python, train_test_split.py]", "processing"),
-        ("[python, finetune_temporal_split.py]", "training"),
+        ("[torchrun, finetune_temporal_split.py]", "training"),
         ("[python, step2_process_train.py]", "processing"),
         ("[python, train_data_prep.py]", "unknown"),
         ("[python, data_prep.py]", "processing"),

@@ -374,6 +374,9 @@ CHECKS = frozenset({"validate", "validator", "verify", "verifier", "check", "che
 SCALING = frozenset({"scaling", "scalability"})
 STUDIES = frozenset({"test", "tests", "study", "bench", "benchmark", "benchmarks", "strong", "weak"})
 
+# Those of them that may stand for a part of the data as well.
+PARTS = frozenset({"split", "shard"})
+
 # Those of them that say in a script's name all that it does, unless the name speaks of training as well.
 PROCESSING = CHORES - {"build", "install", "setup", "list", "healthcheck", "sync", "profile", "split", "shard"}
 TRAINING_WORDS = frozenset({"train", "trainer", "training", "pretrain", "pretraining", "finetune", "finetuning"})
@@ -615,6 +618,16 @@ def _makes_what_follows(name: str) -> bool:
 
 
 @lru_cache(maxsize=4096)
+def is_chore(name: str) -> bool:
+    """Whether a script's name says that it prepares, converts or looks at something. What trains in front of a split
+    trains on a part: `finetune_temporal_split.py`."""
+    words = words_of(_plain(name))
+    chores = CHORES.intersection(words)
+    on_a_part = words[:1] and words[0] in TRAINING_WORDS and chores <= PARTS and not _makes_what_follows(name)
+    return bool(chores) and not on_a_part
+
+
+@lru_cache(maxsize=4096)
 def processes_data(name: str) -> bool:
     """Whether a script's name says that it prepares, converts or looks at something, and nothing of training."""
     if _makes_what_follows(name):
@@ -628,7 +641,7 @@ def processes_data(name: str) -> bool:
 def script(name: str) -> Meaning | None:
     """What the words in a script's or module's name show: `pretrain_gpt.py`, `pkg.train`, `run-eval.sh`."""
     words = words_of(_plain(name))
-    if CHORES.intersection(words):
+    if is_chore(name):
         return None
     meaning = next((meaning for meaning, marks in WORDS if marks.intersection(words)), None)
     return None if meaning == "training" and _makes_what_follows(name) else meaning

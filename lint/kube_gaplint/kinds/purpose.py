@@ -193,7 +193,7 @@ def _sweeps_sizes(texts: list[str]) -> bool:
 def _is_chore(texts: list[str]) -> bool:
     """Whether the first script of a command prepares or converts something, whatever starts it."""
     script = next((text for text in texts if text.endswith(".py") and not text.startswith("-")), "")
-    return bool(purposes.CHORES.intersection(purposes.words_of(script.rsplit("/", 1)[-1])))
+    return purposes.is_chore(script.rsplit("/", 1)[-1])
 
 
 def _only_carries(name: str, texts: list[str]) -> bool:
@@ -229,7 +229,7 @@ def _of_processes(workload: Workload) -> Iterator[_Hint]:
             yield _Hint(meaning, f"it runs {name}", 3)
         elif purposes.EVALUATION_FOLDERS.intersection(process.program.lower().split("/")[:-1]):
             yield _Hint("evaluation", f"it runs {process.program}", 3)
-        chore = bool(purposes.CHORES.intersection(purposes.words_of(name)))
+        chore = purposes.is_chore(name)
         for launcher in process.launchers:
             if launcher.kind in DISTRIBUTED and not chore:
                 yield _Hint("training", f"it runs {launcher.kind}", 2)
@@ -469,8 +469,8 @@ def _program_at_scale(workload: Workload, roles: list[Role]) -> str | None:
 
 def _may_train(program: str, container: Container) -> bool:
     """Whether nothing speaks against a program: its name, or its text where that is visible."""
-    words = purposes.words_of(program.rsplit("/", 1)[-1])
-    if purposes.CHORES.intersection(words) or purposes.CHECKS.intersection(words):
+    name = program.rsplit("/", 1)[-1]
+    if purposes.is_chore(name) or purposes.CHECKS.intersection(purposes.words_of(name)):
         return False
     text = container.files(program)
     return text is None or any(call in text.text for call in purposes.TRAINING_CALLS)
