@@ -159,6 +159,22 @@ def test_jobs_are_seen_by_their_group_their_claims_and_their_launcher(mark: str)
     assert module.interest_of(f"{mark}\n".encode()) == "judged"
 
 
+@pytest.mark.parametrize(
+    ("part", "interest"),
+    [
+        ("hostPID: true", "judged"),
+        ('"hostPID": true', "judged"),
+        ("command: [systemctl, restart, containerd]", "judged"),
+        ("volumes: [{name: host, hostPath: {path: /}}]", "judged"),
+        ("volumes:\n- name: host\n  hostPath:\n    path: /\n", "judged"),
+        ("volumes: [{name: host, hostPath: {path: /var/log}}]", None),
+        ("livenessProbe: {httpGet: {path: /}}", None),
+    ],
+)
+def test_pods_that_work_on_their_hosts_are_seen_by_themselves(part: str, interest: str | None) -> None:
+    assert module.interest_of(f"apiVersion: apps/v1\nkind: DaemonSet\n{part}\n".encode()) == interest
+
+
 @pytest.mark.parametrize("head", ["", "apiVersion: v1\nkind: ConfigMap\n"])
 def test_how_cards_are_shared_is_evidence(head: str) -> None:
     assert module.interest_of(f"{head}data:\n  any: |\n    sharing: {{timeSlicing: {{}}}}\n".encode()) == "evidence"

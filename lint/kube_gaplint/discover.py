@@ -274,7 +274,7 @@ def interest_of(data: bytes, *, json: bool = False, kinds: frozenset[str] = froz
         return found
     if open_kinds & 2:
         lower = text.lower()
-        if _speaks_of_training(lower):
+        if _speaks_of_training(lower) or _works_on_hosts(lower):
             return "judged"
         return "evidence" if open_kinds & 4 and _holds(lower, facts.WATCHERS) else found
     return "judged" if _holds(text.lower(), facts.CONFIGURATION_WORDS) else found
@@ -288,6 +288,10 @@ def speaks_of_training(data: bytes) -> bool:
 def _speaks_of_training(lower: str) -> bool:
     # Not the train in topologySpreadConstraints.
     return lower.count("train") > lower.count("strain") or _holds(lower, facts.TRAINING_WORDS)
+
+
+def _works_on_hosts(lower: str) -> bool:
+    return _holds(lower, facts.HOST_WORDS) or (facts.HOST_PATH_WORD in lower and _holds(lower, facts.HOST_ROOTS))
 
 
 def _text(data: bytes) -> str:

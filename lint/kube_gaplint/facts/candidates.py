@@ -109,6 +109,14 @@ where it is not part of `constraint`."""
 TEMPLATE_WORDS = ("nvidia.com/", "amd.com/gpu", "karpenter.sh/", "tolerations", "nodeSelector")
 """What the text of a template holds that may tell who uses a pool of GPU nodes."""
 
+HOST_WORDS = ("hostpid", "systemctl", "chroot", "/run/systemd", "/run/dbus")
+"""The same where pods work on their hosts, be it by a script in another file: rules look at what such a pod does to the
+node, whatever says that there are GPUs."""
+
+HOST_PATH_WORD = "hostpath"
+HOST_ROOTS = ("path: /\n", "path: /\r", "path: /}", "path: /,", "path: / ", 'path: "/"', "path: '/'", '"path": "/"')
+"""How the whole file system of a host is mounted, where `HOST_PATH_WORD` stands too."""
+
 CONFIGURATION_WORDS = (
     "slurmctld", "slurm.conf", "killonbadexit", "cloud-config", "unattended-upgrade", "20auto-upgrades",
     "package_upgrade", "cluster-autoscaler", "brupop", "#sbatch",
