@@ -275,6 +275,11 @@ LEVELS: dict[tuple[str, str, str], list[tuple[str, str]]] = {
     ("kubeflow.org", "v1", "JAXJob"): _RIGID,
     ("kubeflow.org", "v1", "MPIJob"): [*_OF_KUBEFLOW, ("rigid", "spec")],
     ("kubeflow.org", "v2beta1", "MPIJob"): _RIGID,
+    **{
+        ("kubeflow.org", version, kind): _OF_KUBEFLOW[1:]  # what stood in runPolicy later stood under spec there
+        for version in ("v1beta1", "v1beta2")
+        for kind in ("TFJob", "PyTorchJob")
+    },
     ("batch.volcano.sh", "", "Job"): [("volcano", "spec"), ("pod", "spec.tasks[].template.spec")],
     ("ray.io", "", "RayJob"): [
         ("rayjob", "spec"),
