@@ -221,6 +221,20 @@ def test_whether_pipefail_is_all_that_is_missing(text: str, suffices: bool) -> N
     assert found.pipefail_suffices is suffices
 
 
+def test_what_a_pipeline_loses_is_told_by_its_number() -> None:
+    found = lost("yes | torchrun t.py | tee log\necho done")
+    assert found is not None
+    assert found.member == 1
+    assert not found.looped
+
+
+def test_a_loop_may_start_it_several_times() -> None:
+    found = lost("for seed in 1 2; do\n  torchrun t.py --seed $seed &\ndone\nwait")
+    assert found is not None
+    assert found.way == "wait"
+    assert found.looped
+
+
 def test_an_array_has_no_script_to_lose_it_in() -> None:
     from kube_gaplint.launch.start import start
     from kube_gaplint.model.command import Word

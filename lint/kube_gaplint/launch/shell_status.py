@@ -101,7 +101,8 @@ def lost_status(command: Command) -> LostStatus | None:
             fate = replace(fate, kind="lost")
         if fate.kind in ("lost", "lost-end"):
             helps = fate.way == "pipe" and replace(analysis, pipefail=True).outcome().kind in ("fails", "ends")
-            return LostStatus(fate.way, analysis.script.text.place(*fate.span), command, helps)
+            place, looped = analysis.script.text.place(*fate.span), analysis.looped()
+            return LostStatus(fate.way, place, command, helps, analysis.member(fate), looped)
         if fate.kind == "unknown" or analysis.script.started_by is None:
             return None
         command = analysis.script.started_by
@@ -201,6 +202,16 @@ class _Analysis(Struct, frozen=True):
         found = [replace(self, target=site.start, itself=inside, calls=calls).outcome() for site in sites]
         different = {one.kind in ("lost", "lost-end", "running") for one in found}
         return found[0] if len(different) == 1 else _UNKNOWN
+
+    def member(self, fate: _Fate) -> int:
+        """Which command of the pipeline that loses the status holds the one that fails."""
+        pipes = (one for one in _statements(self.parsed.body) if isinstance(one, Pipe))
+        items = next((one.items for one in pipes if (one.start, one.end) == fate.span), [])
+        return next((at for at, item in enumerate(items) if _holds(item, self.target)), 0)
+
+    def looped(self) -> bool:
+        loops = (one for one in _statements(self.parsed.body) if isinstance(one, Loop))
+        return any(_holds(one.body, self.target) for one in loops)
 
     # --- statements that hold the command -----------------------------------------------------------------------
 

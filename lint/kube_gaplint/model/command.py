@@ -228,6 +228,10 @@ class LostStatus(Struct, frozen=True):
     """The command whose status is dropped: the failed one, or the one that started the script that it runs in."""
     pipefail_suffices: bool = False
     """For "pipe": with pipefail in force the script would end with the failure."""
+    member: int = 0
+    """For "pipe": which of its commands fails, counted as in `PIPESTATUS`."""
+    looped: bool = False
+    """A loop of the script starts the command, several times perhaps."""
 
 
 ShellHold: TypeAlias = Literal[

@@ -37,8 +37,8 @@ def check(process: TrainingProcess, _context: Context) -> Iterator[Gap]:
     whose last command does (`sleep`), a background job that nothing waits for, or a `wait` without a process id, whose
     status is 0. Nested scripts, functions and an `eval` of one command are followed. It keeps quiet where the script
     looks at the status (`rc=$?`, `${PIPESTATUS[0]}`, a test that ends it), where `set -e` ends it in time, and where it
-    stays for somebody to log in (`sleep infinity` behind the training). A warning for a training that runs under a
-    profiler (nsys); other benchmarks are left alone.
+    stays for somebody to log in (`sleep infinity` behind the training). A warning for a training, known by its
+    framework or launcher, that runs under a profiler (nsys); other benchmarks are left alone.
 
     ## Why it hurts
     The controller only sees the status of the container. With 0 the Job is Complete, the checkpoint stays where the
@@ -93,7 +93,8 @@ def check(process: TrainingProcess, _context: Context) -> Iterator[Gap]:
 
     ## Fix safety
     Safe where `set -o pipefail` alone hands the status on. Elsewhere there is only advice: what the script should do
-    after a failure is for its author to say.
+    after a failure is for its author to say. It keeps the status and goes on, for `set -e` may end a script at a
+    command in front of the training that fails at the first start, as an `ls` of earlier logs does.
 
     ## References
     - https://www.gnu.org/software/bash/manual/html_node/Pipelines.html
@@ -112,7 +113,7 @@ def check(process: TrainingProcess, _context: Context) -> Iterator[Gap]:
         detail=lost.way,
         severity=Severity.WARNING if profiled else None,
         related=() if lost.way == "pipe" else (Related(Origin(lost.place), "this is the status that counts"),),
-        fix=_fix(lost),
+        fix=_fix(lost, several=_is_one_of_several(process, lost)),
         container=process.container.name,
     )
 
@@ -155,26 +156,45 @@ def _message(lost: LostStatus, process: TrainingProcess) -> str:
 
 
 def _whole(script: Script) -> str:
-    """The script in words: the options of a shell around it do not hold in one that it starts by `bash -c`."""
-    inside = script.form == "string" and script.parent is not None
-    return f"what `{script.shell} -c` runs: that of the script around it does not reach it" if inside else "the script"
+    """The script in words: the status of one that a shell starts by `-c` has to leave that one first."""
+    return f"what `{script.shell} -c` runs" if script.form == "string" and script.parent is not None else "the script"
 
 
-def _fix(lost: LostStatus) -> Fix:
+def _is_one_of_several(process: TrainingProcess, lost: LostStatus) -> bool:
+    """Whether others lose their status at the same place, or a loop may start it several times."""
+    if lost.looped or len(process.launched) > 1:
+        return True
+    found = [one.status_lost.place for one in process.workload.processes if one.status_lost is not None]
+    return found.count(lost.place) > 1
+
+
+def _fix(lost: LostStatus, *, several: bool) -> Fix:
+    """What hands the status on and changes nothing else: under `set -e` a script may end at a command in front of the
+    training that fails at the first start, as an `ls` of the logs of earlier ones does."""
     script = lost.command.script
     if lost.way == "pipe" and script is not None:
-        if script.shell in _WITHOUT_PIPEFAIL:
+        plain = script.shell in _WITHOUT_PIPEFAIL
+        if plain and lost.pipefail_suffices:
             return Fix("run the script with `bash -o pipefail`: not every sh knows the option")
         if not lost.pipefail_suffices:
-            return Fix(f"set -eo pipefail at the top of {_whole(script)}")
+            kept = f"`[ ${{PIPESTATUS[{lost.member}]}} -eq 0 ] || rc=1`"
+            bash = f"run {_whole(script)} with bash: " if plain else ""
+            return Fix(f"{bash}behind the pipe, {kept}, and at the end of {_whole(script)} `exit ${{rc:-0}}`")
         several_lines = "\n" in script.text.text.strip()
         line = (AddLine(Origin(lost.place), "set -o pipefail"),) if several_lines else ()
         return Fix("set -o pipefail before the pipe", line, safe=True)
+    kept = "keep its status: `|| rc=$?` behind it, and `exit ${rc:-0}` at the end of the script"
+    waited = (
+        'wait for each by its id: `pids="$pids $!"` behind it, then '
+        "`for pid in $pids; do wait $pid || rc=$?; done` and `exit ${rc:-0}`"
+        if several
+        else "keep its id (`pid=$!` behind it), wait for it (`wait $pid || rc=$?`), and end with `exit ${rc:-0}`"
+    )
     return Fix({
         "fallback": "let the failure through, or end with `exit 1` after what has to be done",
-        "later": "set -e at the top, or keep the status (`rc=$?`) and end with `exit $rc`",
-        "background": "wait for it: `wait $!`",
-        "wait": "name the process: `wait $!`, or `wait -n` for several",
+        "later": kept,
+        "background": waited,
+        "wait": waited,
         "branch": "end the branch with `exit 1`",
-        "exit": "keep the status (`rc=$?`) and end with `exit $rc`",
+        "exit": kept,
     }[lost.way])  # fmt: skip
