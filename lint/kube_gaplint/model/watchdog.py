@@ -152,10 +152,12 @@ def _watches_by_loop(container: Container, program: Command) -> bool:
         if program in loop or not any(one.name == "sleep" and one.certainty == "repeated" for one in loop):
             continue
         start, end = loop[0].place, loop[-1].place
+        said = [one.condition for one in loop]  # a function that it calls stands elsewhere
         if start.source is end.source:
-            text = start.source.text[start.span.start : end.span.end]
-            if progress.LOOKING.search(text) and not progress.NOT_PROGRESS.search(text):
-                return True
+            said.append(start.source.text[start.span.start : end.span.end])
+        text = "\n".join(said)
+        if progress.LOOKING.search(text) and not progress.NOT_PROGRESS.search(text):
+            return True
     return False
 
 
