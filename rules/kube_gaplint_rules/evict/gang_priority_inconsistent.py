@@ -11,6 +11,8 @@ from kube_gaplint.model.workload import Role, Workload
 from kube_gaplint.rule import Context, rule
 
 FIELD = "priorityClassName"
+_LAUNCHER = "Launcher"
+"""A role that holds no ranks, and without which they end: mpirun runs in it."""
 
 
 @rule(
@@ -25,8 +27,9 @@ def check(workload: Workload, _context: Context) -> Iterator[Gap]:
     """Roles of one gang have different priorities, so that part of it can be preempted.
 
     ## What it flags
-    Roles on accelerators of one training job whose `priorityClassName` differ, or that have one in part only. Launchers
-    and heads without accelerators are left alone, and so are Volcano tasks, which inherit the class of their job.
+    Roles on accelerators of one training job whose `priorityClassName` differ, or that have one in part only: those
+    with ranks, and an MPI launcher that asks for a GPU. Launchers and heads without accelerators are left alone, and so
+    are Volcano tasks, which inherit the class of their job.
 
     ## Why it hurts
     The scheduler preempts pods, not jobs. When the role with the lower class goes, the others hold their GPUs and wait
@@ -106,7 +109,8 @@ def check(workload: Workload, _context: Context) -> Iterator[Gap]:
     """
     if not workload.trains or workload.batch is not None:
         return
-    roles = [role for role in gang(workload) if role.trains and not role.pod.overrides_unknown]
+    members = (role for role in gang(workload) if role.trains or role.name == _LAUNCHER)
+    roles = [role for role in members if not role.pod.overrides_unknown]
     classes = [role.pod.fields.get(FIELD, Absent(role.pod.origin)) for role in roles]
     if len(roles) < 2 or any(isinstance(one, Unknown) for one in classes):
         return
