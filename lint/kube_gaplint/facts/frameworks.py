@@ -1403,7 +1403,7 @@ _LENGTHS = (
     "max-steps", "total-steps", "num-steps", "train-steps", "max-train-steps", "max-iters", "total-iters",
     "num-iterations", "train-iters", "max-iterations", "max-updates", "max-update", "num-train-steps", "training-steps",
     "total-training-steps", "epochs", "num-epochs", "max-epochs", "num-train-epochs", "total-epochs", "train-samples",
-    "max-tokens",
+    "max-tokens", "number-of-epochs", "optimizer-step-limit",
 )  # fmt: skip
 _EPOCH_LENGTHS = ("steps-per-epoch", "max-steps-per-epoch", "iters-per-epoch", "batches-per-epoch")
 

@@ -30,7 +30,7 @@ GENEROUS = 7 * 86400.0
 """Seconds of time limit above which it is rather what a site allows than the length of a run of which nothing is
 seen."""
 SMALL_JOB = 16.0
-"""Hours of the time limit times GPUs up to which the whole job is a small loss."""
+"""Hours of the time limit, or of what passes between saves, times GPUs up to which that is a small loss."""
 FASTEST_STEP = 0.005
 """Seconds of a step: where the limit leaves less for each, what the program counts as steps are none of training."""
 LEAD = 600.0
@@ -53,17 +53,17 @@ def check(batch: Batch, context: Context) -> Iterator[Gap]:
     time (Megatron's `--exit-duration-in-mins`, NeMo's `max_time_per_run`, Lightning's `max_time`). A program whose
     options are not all seen, or whose configuration is not, is judged where its text stands in the repository and
     mentions no limit of time. Info where the limit is an hour or less, or over a week for a script of your own of which
-    neither the text nor the length is seen, for jobs of up to 4 GPUs or 16 GPU-hours in all (on one node, where the
-    script names no number of nodes), where the script tells neither nodes nor GPUs (whoever submits it chooses them,
-    and may choose few), where the framework has no means of its own to save at a signal or a time (verl), where a
-    policy learns in simulated environments (a small state, saved after rounds of minutes), where the program's own text
-    acts on SIGTERM, and where the run may well be done by then: up to 64 GPUs, and the limit leaves two seconds or more
-    for each of its steps, be their number an option, the default up to which its own loop or its trainer counts, or
-    that of the configuration that the script names by default (`--config ${CONFIG:-base.yaml}`). Quiet where it leaves
-    more than a minute for each, where the program saves every 10 minutes or more often, or every 100 steps by a loop of
-    its own (`if step % 100 == 0`) or by such a configuration, where an option switches its saves off (CKPT002), and
-    where nothing is known of it. Smoke tests of up to 200 steps and trainings on a toy data set (MNIST) are
-    left alone.
+    neither the text nor the length is seen, for jobs of up to 4 GPUs or 16 GPU-hours in all or between two saves (on
+    one node, where the script names no number of nodes), where the script tells neither nodes nor GPUs (whoever submits
+    it chooses them, and may choose few), where the framework has no means of its own to save at a signal or a time
+    (verl), where a policy learns in simulated environments (a small state, saved after rounds of minutes), where the
+    program's own text acts on SIGTERM, and where the run may well be done by then: up to 64 GPUs, and the limit leaves
+    two seconds or more for each of its steps, be their number an option, the default up to which its own loop or its
+    trainer counts, or that of the configuration that the script names by default (`--config ${CONFIG:-base.yaml}`).
+    Quiet where it leaves more than a minute for each, where the program saves every 10 minutes or more often, or every
+    100 steps by a loop of its own (`if step % 100 == 0`) or by such a configuration, where an option switches its saves
+    off (CKPT002), and where nothing is known of it. Smoke tests of up to 200 steps and trainings on a toy data set
+    (MNIST) are left alone.
 
     ## Why it hurts
     At the limit Slurm sends SIGTERM to the steps, and SIGKILL after `KillWait`, 30 seconds by default: enough for a
@@ -128,6 +128,7 @@ def check(batch: Batch, context: Context) -> Iterator[Gap]:
     small = seconds.value <= SHORT_JOB or (
         gpus is not None and (gpus <= FEW_GPUS or gpus * seconds.value / 3600.0 <= SMALL_JOB)
     )
+    small = small or _loses_few_hours(processes, context, gpus)
     unsized = batch.leaves_its_size_open
     generous = seconds.value > GENEROUS and not any(map(_is_seen, processes)) and not any(each)
     in_rounds = all(
@@ -255,6 +256,18 @@ def _in_lightning(process: TrainingProcess) -> bool:
 def _has_exit_option(process: TrainingProcess) -> bool:
     names = (one.name.lstrip("-").replace("_", "-").lower() for one in process.options.occurrences)
     return any(EXIT_OPTION.search(name) is not None for name in names)
+
+
+def _loses_few_hours(processes: list[TrainingProcess], context: Context, gpus: float | None) -> bool:
+    """The time between saves is known, and it is few hours of all GPUs together."""
+    if gpus is None:
+        return False
+    for process in processes:
+        interval = process.settings.save_interval
+        between = Pace.of(process, context.profile).seconds(interval.value) if isinstance(interval, Set) else None
+        if between is None or between * gpus / 3600.0 > SMALL_JOB:
+            return False
+    return True
 
 
 def _loses_little(process: TrainingProcess, context: Context) -> bool:
