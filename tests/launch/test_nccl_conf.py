@@ -9,14 +9,20 @@ from test_processes import HOME, container, files_of, value
 from kube_gaplint.launch.nccl_conf import with_conf_files
 from kube_gaplint.model.command import Command
 from kube_gaplint.model.setting import Set
+from kube_gaplint.model.workload import Mount
 
 TIMEOUT = "NCCL_IB_TIMEOUT"
+
+
+def mounted(path: str) -> Mount:
+    return Mount(Set(path, HOME), "conf", "", False, HOME)
 
 
 def told(script: str = "", files: dict[str, str] | None = None, command: str = "torchrun t.py", **env: str) -> object:
     """What NCCL_IB_TIMEOUT is; "?" where that is not known."""
     given = environment(**env)
     main = container(f"{script}\ntrue\n" if script else "", given)
+    main.mounts = tuple(mounted(path) for path in files or ())
     start = Command(words(command), given, HOME.place)
     found = with_conf_files(given, main, start, main.scripts, files_of(files))
     assert value(found.get("TORCH_NCCL_BLOCKING_WAIT")) is None
@@ -74,11 +80,30 @@ def test_a_file_that_is_handed_into_a_container(command: str, timeout: str | Non
     assert told(command=command) == timeout
 
 
+def test_a_mounted_file_that_is_not_seen_leaves_it_open() -> None:
+    given = environment()
+    main = container("", given)
+    main.mounts = (mounted("/etc/nccl.conf"),)
+    start = Command(words("torchrun t.py"), given, HOME.place)
+    assert value(with_conf_files(given, main, start, (), files_of({})).get(TIMEOUT)) == "?"
+
+
+def test_no_file_is_asked_for_that_nothing_gives() -> None:
+    """A ConfigMap that is not seen would be spoken of."""
+    given = environment()
+    asked: list[str] = []
+    start = Command(words("torchrun t.py"), given, HOME.place)
+    with_conf_files(given, container("", given), start, (), asked.append)  # type: ignore[arg-type]
+    assert asked == []
+
+
 def test_a_value_stands_in_its_file() -> None:
     given = environment()
     text = "NCCL_DEBUG=WARN\nNCCL_IB_TIMEOUT=23\n"
+    main = container("", given)
+    main.mounts = (mounted("/etc/nccl.conf"),)
     found = with_conf_files(
-        given, container("", given), Command(words("torchrun t.py"), given, HOME.place), (),
+        given, main, Command(words("torchrun t.py"), given, HOME.place), (),
         lambda path: placed(text, path) if path == "/etc/nccl.conf" else None,
     )  # fmt: skip
     setting = found.variables[TIMEOUT]

@@ -13,13 +13,14 @@ from collections.abc import Iterator, Sequence
 from msgspec.structs import replace
 
 from kube_gaplint import lazy_re
+from kube_gaplint.bundle.recipes import Recipe
 from kube_gaplint.facts.variables import is_in_conf_files
 from kube_gaplint.launch.shared import HOLE
 from kube_gaplint.launch.shell_text import FixedText
 from kube_gaplint.model.command import Command, Script, Word
 from kube_gaplint.model.environment import Environment
 from kube_gaplint.model.setting import Origin, Set, Setting, Unknown
-from kube_gaplint.model.workload import Container
+from kube_gaplint.model.workload import Container, Mount
 from kube_gaplint.text.source import Files, PlacedText
 
 _SYSTEM = "/etc/nccl.conf"
@@ -88,13 +89,17 @@ def _contents(path: str, container: Container, scripts: Sequence[Script], files:
             return [], f"{command.name} makes {path}"
     if written:
         return written, ""
+    covers = [mount for mount in map(_folder, container.mounts) if mount and f"{path}/".startswith(f"{mount}/")]
+    if not covers and posixpath.basename(path) in (posixpath.basename(_SYSTEM), _USER) and not _in_image(container):
+        return [], ""  # nothing else is looked for: a ConfigMap that is not seen would be spoken of
     text = files(path)
     if text is not None:
         return [text], ""
-    for mount in container.mounts:
-        if isinstance(mount.path, Set) and posixpath.normpath(mount.path.value) == path:
-            return [], f"{path} is mounted, and not seen"
-    return [], ""
+    return [], f"{path} is mounted, and not seen" if path in covers else ""
+
+
+def _folder(mount: Mount) -> str:
+    return posixpath.normpath(mount.path.value) if isinstance(mount.path, Set) else ""
 
 
 _WRITTEN_INSIDE = lazy_re.compile(r"(?:>|\btee\s+(?:-a\s+)?)\s*[\"']?(?:/etc/|\S*/\.)nccl\.conf")
@@ -123,16 +128,22 @@ _MOUNTED = lazy_re.compile(r"[:=](?:/etc|\S*/\.)?/?nccl\.conf(?:[,:]|\Z)")
 
 def _of_image(container: Container) -> tuple[Command, ...]:
     """What the container's Dockerfile runs, where it lies in the repository and speaks of such a file."""
-    recipes = container.exposed.get("recipes")
-    if not callable(recipes) or not isinstance(container.image, Set):
-        return ()
-    recipe = recipes(container.image.value)
-    if recipe is None or "nccl.conf" not in recipe.text.text:
+    recipe = _in_image(container)
+    if recipe is None:
         return ()
     from kube_gaplint.launch.dockerfile import built
 
     image = built(recipe)
     return () if image is None else image.commands
+
+
+def _in_image(container: Container) -> Recipe | None:
+    """The container's Dockerfile, where it speaks of such a file."""
+    recipes = container.exposed.get("recipes")
+    if not callable(recipes) or not isinstance(container.image, Set):
+        return None
+    recipe: Recipe | None = recipes(container.image.value)
+    return recipe if recipe is not None and "nccl.conf" in recipe.text.text else None
 
 
 def _lines(text: PlacedText) -> Iterator[tuple[str, Setting[str]]]:
