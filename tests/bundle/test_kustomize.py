@@ -556,6 +556,24 @@ def test_every_value_points_at_the_line_that_wrote_it(root: Path) -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [("", "its generator makes src-"), ("generatorOptions: {disableNameSuffixHash: true}\n", "")],
+)
+def test_a_hash_that_is_not_written_into_an_unknown_kind_is_named(root: Path, options: str, reason: str) -> None:
+    job = "apiVersion: kubeflow.org/v1\nkind: PyTorchJob\nmetadata: {name: p}\n"
+    kustomization = "resources: [job.yaml]\nconfigMapGenerator: [{name: src, literals: [A=b]}]\n"
+    write(root, {"job.yaml": job, "kustomization.yaml": options + kustomization})
+    bundle = built().bundle
+    near = bundle.by_kind("kubeflow.org", "PyTorchJob")[0]
+    bundle.find("", "ConfigMap", "src", "", near, near.place)
+    bundle.find("", "ConfigMap", "sr", "", near, near.place)
+    reasons = {one.what: one.reason for one in bundle.unresolved}
+    assert reasons["ConfigMap sr"] == "it is not in the given paths"
+    assert reasons.get("ConfigMap src", "").startswith(reason)
+    assert ("ConfigMap src" in reasons) is bool(reason)
+
+
 def test_the_files_themselves_stay_as_they_are(root: Path) -> None:
     write(root, patched(JOB_HEAD + "spec: {backoffLimit: 9}\n"))
     write(root, {"other/kustomization.yaml": "resources: [../r.yaml]\n", "x.yaml": PYTORCH})

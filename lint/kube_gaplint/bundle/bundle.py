@@ -40,6 +40,8 @@ _LARGEST_REFERRED = 2**20
 _PROGRAMS = (".py", ".sh", ".bash")
 _OF_THE_SYSTEM = (["bin"], ["dev"], ["etc"], ["lib"], ["proc"], ["sbin"], ["sys"], ["usr"], ["var"])
 """Folders below `/` that hold nothing of anybody's own."""
+_HASH_LENGTH = 10
+"""Letters that Kustomize appends to the names of generated objects."""
 _MOST_FILES_A_FOLDER = 400
 _MOST_FILES_SEARCHED = 4000
 
@@ -108,6 +110,8 @@ class Bundle(Struct, eq=False, dict=True):
     _lists: dict[str, tuple[list[str], list[str]]] = field(default_factory=dict)
     """By folder, its lists of packages: many jobs lie in few folders."""
     _guides: dict[str, list[str]] = field(default_factory=dict)
+    _stems: dict[tuple[str, str], dict[str, str]] = field(default_factory=dict)
+    """By build and kind, the names of its objects by what stands in front of a generator's hash."""
 
     @cached_property
     def _recipe_book(self) -> RecipeBook:
@@ -150,7 +154,7 @@ class Bundle(Struct, eq=False, dict=True):
             unseen = self._open_builds.get(near.build, "") if near.build else ""
             if unseen:
                 return self._missing(near, what, place, f"{unseen}, and it may be there")
-            self._missing(near, what, place, "it is not in the given paths")
+            self._missing(near, what, place, self._hashed(kind, name, near) or "it is not in the given paths")
         elif isinstance(found, Unknown):
             self._missing(near, what, place, found.reason)
         return found
@@ -195,6 +199,21 @@ class Bundle(Struct, eq=False, dict=True):
         if place is not None:
             self.miss(near, what, place, reason)
         return Unknown(f"{what}: {reason}", None if place is None else Origin(place))
+
+    def _hashed(self, kind: str, name: str, near: KubeObject) -> str:
+        """Where a generator of the same build makes an object under a name with a hash, which Kustomize does not write
+        into kinds that it does not know: why it is not found. Empty for anything else."""
+        if not near.build or kind not in ("ConfigMap", "Secret"):
+            return ""
+        key = near.build, kind
+        if key not in self._stems:
+            made = (one.name for one in self.by_kind("", kind) if one.build == near.build)
+            self._stems[key] = {one[:-_HASH_LENGTH]: one for one in made}
+        found = self._stems[key].get(f"{name}-", "")
+        if not found:
+            return ""
+        unwritten = f"Kustomize does not write that name into a {near.kind}"
+        return f"its generator makes {found}, and {unwritten} (disableNameSuffixHash leaves the hash out)"
 
     def _candidates(self, group: str | None, kind: str, name: str, namespace: str | None) -> list[KubeObject]:
         return [
