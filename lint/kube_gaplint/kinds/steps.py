@@ -8,12 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cache
 
+from kube_gaplint import lazy_re
 from kube_gaplint.facts import launchers, programs, purposes, sbatch
 from kube_gaplint.kinds.allocation import Allocation, hosts, integer, node_count
 from kube_gaplint.launch.launchers.srun import container_image
 from kube_gaplint.launch.options import OptionSpec, parse_launcher
 from kube_gaplint.launch.start import start
-from kube_gaplint.model.command import Command, Word
+from kube_gaplint.model.command import Command, Script, Word
 from kube_gaplint.model.profile import Profile
 from kube_gaplint.model.setting import Absent, Origin, Set, Setting, Unknown, mapped
 from kube_gaplint.model.slurm import SlurmConf, Step
@@ -63,6 +64,7 @@ def find_steps(
             at = command.words.index(word)
             step = _step(command, at, launcher, found, conf, profile, files)
             step.log, step.log_grows = _log(step, commands[place + 1 : place + 1 + _PIPE])
+            step.logs_apart = any(map(_may_differ, _outputs(step.inside)))
             steps.append(step)
             break
     return steps
@@ -109,6 +111,40 @@ def _log(step: Step, following: list[Command]) -> tuple[Setting[str] | None, boo
                 return (files[0].setting, grows) if files else (None, False)
     return None, False
 
+
+def _outputs(commands: tuple[Command, ...]) -> Iterator[Word]:
+    """The files to which commands of a step send their output: `> file`, `| tee file`, `exec > file` before them."""
+    scripts: dict[int, Script] = {}
+    for command in commands:
+        if command.writes is not None and command.name not in _PRINTING:
+            yield command.writes
+        if command.name == "tee" and command.pipeline.index:
+            yield from (word for word in command.words[1:] if not word.prefix.startswith("-"))
+        script = command.script
+        while script is not None and id(script) not in scripts:
+            scripts[id(script)] = script
+            script = script.parent
+    yield from (script.output for script in scripts.values() if script.output is not None)
+
+
+_PRINTING = frozenset({"", "echo", "printf", "cat", "env", "hostname", "nvidia-smi", "scontrol", "date"})
+"""Commands whose redirected output says nothing of where the training's goes."""
+
+
+def _may_differ(file: Word) -> bool:
+    """Whether a file's name is another one for other tasks or hosts of a job: by a command (`$(hostname)`) or by a
+    variable that is not the job's own."""
+    if not any(isinstance(piece, Unknown) for piece in file.pieces):
+        return False
+    text = file.place.text
+    names = _VARIABLE.findall(text)
+    return "$(" in text or "`" in text or not names or any(not _OF_THE_JOB.fullmatch(name) for name in names)
+
+
+_VARIABLE = lazy_re.compile(r"\$\{?(\w+)")
+_OF_THE_JOB = lazy_re.compile(
+    r"(?:SLURM_|SBATCH_)(?:JOB\w*|ARRAY\w*|RESTART_COUNT|NNODES|NTASKS|CLUSTER_NAME|SUBMIT\w*)|USER|HOME|PWD|LOGNAME"
+)
 
 _PIPE = 8
 """How many commands further a pipe's `tee` is looked for: a step may hold commands of its own."""

@@ -223,7 +223,8 @@ def _break(_call: Call) -> Flow:
 def _exec(call: Call) -> Flow | None:
     if len(call.words) > 1:
         return None
-    shell_files.redirections(call.walker, call.redirects, "exec", call.words)  # only redirections of the shell itself
+    _, output = shell_files.redirections(call.walker, call.redirects, "exec", call.words)  # of the shell itself
+    call.walker.script.output = output or call.walker.script.output
     return ""
 
 

@@ -200,6 +200,8 @@ class Script(Struct, eq=False):
     (`export X=${X:-1}`, `mpirun -x X=$X`) or prints (`echo $X`)."""
     unseen: list[Word] = field(default_factory=list)
     """Script files that it starts and that could not be read."""
+    output: Word | None = None
+    """The file to which the shell sends its own output, and that of all that it starts then (`exec > file`)."""
     inner: list[Command] = field(default_factory=list)
     """Commands in command substitutions (`$(scontrol show hostnames)`): only their output is used."""
     parent: Script | None = None

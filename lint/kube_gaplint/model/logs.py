@@ -39,4 +39,4 @@ def _writes_durably(container: Container, pod: Pod) -> bool:
         names += [word.shown.rpartition("=")[2] for word in command.words if "log" in word.shown.lower()]
         if any(name.startswith(mounts) for name in names):
             return True
-    return False
+    return any(script.output is not None and script.output.shown.startswith(mounts) for script in container.scripts)

@@ -95,6 +95,8 @@ class Step(Struct, eq=False):
     """The file keeps what stands in it when the job starts again (`>> file`, `| tee -a file`)."""
     inside: tuple[Command, ...] = ()
     """The commands of the script that it starts (`srun bash -c "…"`)."""
+    logs_apart: bool = False
+    """These send their output to files that may be each task's or host's own, not to `log`."""
 
     @property
     def on_several_nodes(self) -> bool:

@@ -28,8 +28,8 @@ def check(batch: Batch, _context: Context) -> Iterator[Gap]:
 
     ## What it flags
     A multi-node training whose output file has neither the host (`%N`), nor the node's number (`%n`), nor the task
-    (`%t`) in its name, and whose steps neither write files of their own by host or rank nor label their lines
-    (`srun --label`).
+    (`%t`) in its name, and whose steps neither write files of their own by host or rank (`--output`, options of
+    launchers, redirections in the script that `srun` starts) nor label their lines (`srun --label`).
 
     ## Why it hurts
     BigScience's 13B model crashed with a bus error after ten hours. The log named no host, the same faulty node was
@@ -69,7 +69,8 @@ def check(batch: Batch, _context: Context) -> Iterator[Gap]:
         return
     for step in batch.training_steps:
         name = step.log if isinstance(step.log, Set) else own
-        if not isinstance(step.log, Unknown) and not _tells(name) and not _labels(step) and not _by_rank(batch):
+        told = _tells(name) or step.logs_apart or _labels(step) or _by_rank(batch)
+        if not isinstance(step.log, Unknown) and not told:
             yield _gap(batch, step, name)
             return
 
