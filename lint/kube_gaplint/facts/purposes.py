@@ -216,7 +216,10 @@ LAUNCHERS: tuple[Program, ...] = (
 WORDS: tuple[tuple[Meaning, frozenset[str]], ...] = (
     ("benchmark", frozenset({"bench", "benchmark", "benchmarks", "benchmarking", "perf", "allreduce", "nccl", "burn"})),
     ("training", frozenset({"train", "trainer", "training", "pretrain", "pretraining", "finetune", "finetuning"})),
-    ("evaluation", frozenset({"eval", "evals", "evaluate", "evaluation", "evaluator", "scoring"})),
+    (
+        "evaluation",
+        frozenset({"eval", "evals", "evaluate", "evaluation", "evaluator", "scoring", "valid", "validation"}),
+    ),
     ("inference", frozenset({"serve", "server", "serving", "infer", "inference", "predict", "generate", "generation"})),
     (
         "training",
@@ -383,7 +386,11 @@ TRAINING_WORDS = frozenset({"train", "trainer", "training", "pretrain", "pretrai
 # Words that say so only where they stand together: `process_data.py`, `data_processing.py`.
 PROCESS_OF_DATA = frozenset(
     {(act, data) for act in ("process", "processing") for data in ("data", "dataset", "datasets")}
-    | {(data, act) for act in ("processing", "processor") for data in ("data", "dataset")}
+    | {
+        (data, act)
+        for act in ("processing", "processor", "creation", "generation", "generator", "builder")
+        for data in ("data", "dataset")
+    }
 )
 # Words by which a pool says that its nodes serve models.
 SERVING_WORDS = frozenset({"inference", "inferencing", "infer", "serving", "serve", "vllm", "sglang", "kserve"})
@@ -394,6 +401,7 @@ ACTS = PROCESSING | frozenset({
     "encode", "process", "make", "create", "gen", "generate", "extract", "collect", "count",
     "filter", "clean", "crawl", "scrape", "fetch", "format", "parse", "sample", "subsample", "shuffle", "cache",
     "chunk", "combine", "concat", "aggregate", "resample", "resize", "rename", "pickle", "serialize", "augment",
+    "write", "dump", "reconstruct", "render", "measure",
     "index", "split", "shard", "compile", "compute", "summarize", "inspect", "postprocess",
 })  # fmt: skip
 # Words by which such a name goes on to a second act, or says who starts it.
@@ -607,11 +615,13 @@ _NUMBER = lazy_re.compile(r"(?:step|stage|part)?\d+|step|stage|part")
 
 
 def _makes_what_follows(name: str) -> bool:
-    """Whether a Python program's name begins with what it does to the rest: `precompute_train_class.py`; or says that
+    """Whether a program's name begins with what it does to the rest: `precompute_train_class.py`; or says that
     it counts words: `train_bpe.py`."""
     words = [word for word in words_of(_plain(name)) if not _NUMBER.fullmatch(word)]
-    if name.endswith(".sh") or not words or not SECOND_ACTS.isdisjoint(words):
+    if not words or not SECOND_ACTS.isdisjoint(words):
         return False
+    if name.endswith(".sh") and not TRAINING_WORDS.isdisjoint(words):
+        return False  # make_train.sh may start it
     if words[-2:] == ["split", "py"] and not _OTHER_PARTS.isdisjoint(words):
         return True  # train_test_split.py
     return words[0] in ACTS or (not TRAINING_WORDS.isdisjoint(words) and not COUNTED_MODELS.isdisjoint(words))

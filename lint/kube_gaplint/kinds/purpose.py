@@ -278,6 +278,8 @@ def _trial(process: TrainingProcess) -> _Hint | None:
     seen = _visibly_no_training(process, name)
     if seen is None and _only_applies(process):
         return _Hint("inference", f"the text of {name} uses a model and trains nothing", 4)
+    if seen is None and _predicts_by_its_trainer(process):
+        return _Hint("inference", f"{name} makes a trainer and has it train nothing", 4)
     if seen is None and _trains_in_comments_alone(process):
         return _Hint("inference", f"the training in {name} is commented out, and it uses a model", 4)
     if seen is None and _makes_a_tokenizer(process, name):
@@ -307,6 +309,19 @@ def _hands_its_work_to_jobs(process: TrainingProcess) -> bool:
 
 
 _COMMENT = lazy_re.compile(r"^[ \t]*#.*$", re.MULTILINE)
+
+
+_PREDICTS = lazy_re.compile(r"\.(?:predict|generate|evaluate)\(")
+
+
+def _predicts_by_its_trainer(process: TrainingProcess) -> bool:
+    """Whether a program makes a trainer of Hugging Face's and has it predict or evaluate alone."""
+    if process.framework is None or process.framework.name != "hf-trainer":
+        return False
+    text = _own_text(process)
+    if text is None or "Trainer(" not in text or any(call in text for call in (".train(", *purposes.STEP_CALLS)):
+        return False
+    return _PREDICTS.search(text) is not None
 
 
 _EPOCHS_IN_COMMENTS = lazy_re.compile(r"^[ \t]*#.*\bfor[ \t]+\w*epoch\w*[ \t]+in\b", re.MULTILINE)
