@@ -372,6 +372,20 @@ def test_whether_it_saves_only_when_the_training_is_over(program: str, once: boo
     assert read(f"import torch\n{program}\n").saves_once is once
 
 
+@pytest.mark.parametrize(
+    ("program", "once"),
+    [
+        ("import xgboost\nm = xgboost.XGBClassifier().fit(x, y)\nm.save_model('m.json')", True),
+        ("import lightgbm\ndef main():\n    m = lightgbm.train(p, d)\n    m.save_model('m.txt')\nmain()", True),
+        ("import xgboost\nm = xgboost.train(p, d, callbacks=[c])\nm.save_model('m.json')", False),
+        ("import xgboost\nm.save_model('m.json')\nm.fit(x, y)", False),
+        ("import xgboost, torch\nm.fit(x, y)\ntorch.save(m, 'm.pt')", False),
+    ],
+)
+def test_a_library_may_fit_at_once(program: str, once: bool) -> None:
+    assert read(f"{program}\n").saves_once is once
+
+
 def test_signals() -> None:
     facts = read(
         """\

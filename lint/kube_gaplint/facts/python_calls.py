@@ -126,6 +126,13 @@ CALLS: tuple[CallRow, ...] = (
 
 CALL_NAMES: frozenset[str] = frozenset(name for row in CALLS for name in row.names)
 
+FIT_AT_ONCE = frozenset({"xgboost", "lightgbm", "catboost", "cuml", "sklearn"})
+"""Libraries whose `fit` or `train` is the whole training, and writes nothing unless a callback does."""
+OF_NETWORKS = frozenset({
+    "torch", "tensorflow", "keras", "jax", "flax", "lightning", "pytorch_lightning", "fastai", "transformers", "paddle",
+})  # fmt: skip
+"""Libraries beside which `fit` may as well be that of a network."""
+
 LOADING_CALLS = frozenset({
     "import_module", "__import__", "run_path", "run_module", "exec", "get_class",
     "instantiate", "locate", "get_obj_from_str", "instantiate_from_config", "build_from_cfg",

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from msgspec import Struct, field
 
 from kube_gaplint import lazy_re
-from kube_gaplint.facts.python_calls import CALL_NAMES, CALLS, LOADING_CALLS, CallRow
+from kube_gaplint.facts.python_calls import CALL_NAMES, CALLS, FIT_AT_ONCE, LOADING_CALLS, OF_NETWORKS, CallRow
 from kube_gaplint.launch.python_loops import is_step, loop_facts
 from kube_gaplint.launch.python_order import Order
 from kube_gaplint.launch.python_signals import StopFacts, stop_facts
@@ -340,7 +340,9 @@ class _Reader:
         asked = len(self.found_saves) + len(self.found_steps)
         if 0 < asked <= _MOST_STEPS and not program.too_deep:
             order = program.order
-            self.facts.saves_once = bool(self.found_saves) and all(map(order.only_after_training, self.found_saves))
+            self.facts.saves_once = bool(self.found_saves) and all(
+                order.only_after_training(save, fits=self._fits_at_once()) for save in self.found_saves
+            )
             self._loops(order)
             restores = [order.tested_before(call) for call, _ in self.found_calls if _restores(call)]
             if restores:
@@ -351,6 +353,10 @@ class _Reader:
             self.facts.at_stop = stop_facts(self.found_handlers, calls, functions, program.order)
         self.facts.reads = self.folder.reads
         self.facts.changes.sort(key=lambda change: change.place.span)
+
+    def _fits_at_once(self) -> bool:
+        packages = {one.name.partition(".")[0] for one in self.facts.imports}
+        return not FIT_AT_ONCE.isdisjoint(packages) and OF_NETWORKS.isdisjoint(packages)
 
     def _loops(self, order: Order) -> None:
         found = loop_facts(self.found_steps, self.found_saves, order, self.folder.fold)

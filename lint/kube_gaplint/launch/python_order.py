@@ -82,8 +82,9 @@ class Order(Struct):
             return names
         return names | frozenset.intersection(*(self.tested_before(caller, depth + 1) for caller in callers))
 
-    def only_after_training(self, call: Node, depth: int = 0) -> bool:
-        """Whether a call surely runs in no loop, and behind one: the loop in which the program trains.
+    def only_after_training(self, call: Node, depth: int = 0, *, fits: bool = False) -> bool:
+        """Whether a call surely runs in no loop, and behind one: the loop in which the program trains, or the call that
+        does it all at once where the program `fits`.
 
         A function is followed to the places that call it. One that is handed on, or that nobody calls, may run at any
         time.
@@ -93,7 +94,7 @@ class Order(Struct):
         scope, repeated = _scope(call)
         if repeated or scope is None:
             return False
-        behind = _has_loop_before(scope, call)
+        behind = _has_loop_before(scope, call, fits=fits)
         if scope.type not in FUNCTIONS:
             return behind
         callers = self.callers(scope)
@@ -103,7 +104,7 @@ class Order(Struct):
             return behind and text_of(scope.child_by_field_name("name")) in _ENTRIES
         if behind:
             return not any(self._repeats(caller, depth + 1) for caller in callers)
-        return all(self.only_after_training(caller, depth + 1) for caller in callers)
+        return all(self.only_after_training(caller, depth + 1, fits=fits) for caller in callers)
 
     def _repeats(self, call: Node, depth: int) -> bool:
         """Whether a call may run more than once."""
@@ -148,16 +149,25 @@ def _is(node: Node, parent: Node, kind: str, field_name: str) -> bool:
     return parent.type == kind and parent.child_by_field_name(field_name) == node
 
 
-def _has_loop_before(scope: Node, call: Node) -> bool:
-    """Whether a loop of a function, or of the program itself, ends before a call. Loops of functions within are
-    theirs."""
+def _fits(node: Node) -> bool:
+    """Whether it is a call that trains from the first step to the last, and is given nothing that saves meanwhile."""
+    if node.type != "call" or "callbacks" in text_of(node.child_by_field_name("arguments")):
+        return False
+    return text_of(node.child_by_field_name("function")).rpartition(".")[2] in {"fit", "train"}
+
+
+def _has_loop_before(scope: Node, call: Node, *, fits: bool) -> bool:
+    """Whether a loop of a function, or of the program itself, ends before a call, or a call that `fits`. Loops of
+    functions within are theirs."""
     pending = [scope]
     while pending:
         node = pending.pop()
         for child in node.children:
             if child.start_byte >= call.start_byte or child.type in FUNCTIONS or child.type == "class_definition":
                 continue
-            if child.type in {"for_statement", "while_statement"} and child.end_byte <= call.start_byte:
+            if child.end_byte <= call.start_byte and (
+                child.type in {"for_statement", "while_statement"} or (fits and _fits(child))
+            ):
                 return True
             pending.append(child)
     return False

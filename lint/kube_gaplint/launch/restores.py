@@ -20,7 +20,7 @@ from msgspec import Struct, field
 from kube_gaplint import lazy_re
 from kube_gaplint.launch.python_order import FUNCTIONS
 from kube_gaplint.launch.python_values import text_of
-from kube_gaplint.model.program_lines import trained_by_keras
+from kube_gaplint.model.program_lines import READS_BY_ITSELF, trained_by_keras
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -131,6 +131,8 @@ def restoring_ways(texts: tuple[str, ...], *, by_trainer: bool = False) -> tuple
     begin with the script; `by_trainer`: what trains is a library's trainer that goes on only from what it is told."""
     by_hand = by_trainer or any(lazy_re.found_in(text, _BY_HAND) or trained_by_keras(text) for text in texts)
     if len(texts) > 200 or not by_hand or any(lazy_re.found_in(text, _OTHER_WAYS) for text in texts):
+        return None
+    if any(word in text for text in texts for word in READS_BY_ITSELF):
         return None
     return _paths(texts)
 

@@ -42,9 +42,18 @@ _RESTORES = lazy_re.compile(
 )
 _RESTORING = lazy_re.compile(r"(?i:load|restore|resume|from_)")
 """In the name of a function that is there to read something back: what it does counts where it is called."""
-READS_BACK = ("load_state", "load_checkpoint", "load_ckpt", "load_snapshot", "torch.load(", "restore", "resume",
-              "from_checkpoint", "set_state_dict", "set_optimizer_state_dict", "dcp.load", "load_model",
-              "load_weights", "load_from", "loader.load(", "checkpointer.load")  # fmt: skip
+READS_BY_ITSELF = (
+    # SpeechBrain: fit() recovers the newest checkpoint of its checkpointer (speechbrain/core.py:728-747 @9c826ef3).
+    "recover_if_possible", ".Brain)", "(Brain)", ".Brain,", "(Brain,",
+    # TensorFlow 1: Estimators and the Supervisor read the newest one in model_dir or logdir.
+    "tf.estimator.", "train.Supervisor(", "slim.learning.train(",
+)  # fmt: skip
+"""Words of what reads the newest checkpoint when it begins to train, with no word of that in the program."""
+READS_BACK = (
+    *READS_BY_ITSELF, "load_state", "load_checkpoint", "load_ckpt", "load_snapshot", "torch.load(", "restore", "resume",
+    "from_checkpoint", "set_state_dict", "set_optimizer_state_dict", "dcp.load", "load_model", "load_weights",
+    "load_from", "loader.load(", "checkpointer.load",
+)  # fmt: skip
 """Words without any of which a program reads no checkpoint."""
 _KERAS = lazy_re.compile(r"^[ \t]*(?:from|import)[ \t]+(?:keras|keras_core|tensorflow)\b", re.MULTILINE)
 _KERAS_FITS = lazy_re.compile(r"\.fit(?:_generator)?\(")

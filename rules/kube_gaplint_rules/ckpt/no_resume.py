@@ -37,13 +37,13 @@ def check(process: TrainingProcess, context: Context) -> Iterator[Gap]:
     reads nothing back before it does, in its script and in the modules of its repository, or that reads it back only by
     an option that is left out, also in its Hydra configuration, or only from a run folder of Hydra that bears the time
     of the start, or that reads nothing but the pre-trained weights that it starts from. Scripts that write their
-    weights once, after the training, have nothing to resume from. Frameworks that resume by themselves (torchtitan, and
-    Lightning in a job with `--signal`) are left alone, and so are programs whose checkpoints vanish with their
-    container or pod (CKPT001). Of a batch script an array, a chain, a new submission or `--requeue` is a restart; the
-    requeueing after a lost node, on by default in Slurm, is one for jobs of eight hours or more and for those that name
-    no time limit, unless they train on a toy data set. A program of your own is spoken of where all that decides is
-    seen: not where arguments of whoever submits it, a configuration that it opens by itself, or one of more than 200
-    modules may tell it to go on. Smoke tests of up to 200 steps are left alone.
+    weights once, after the training, have nothing to resume from. Frameworks that resume by themselves (torchtitan,
+    SpeechBrain's `Brain`, and Lightning in a job with `--signal`) are left alone, and so are programs whose checkpoints
+    vanish with their container or pod (CKPT001). Of a batch script an array, a chain, a new submission or `--requeue`
+    is a restart; the requeueing after a lost node, on by default in Slurm, is one for jobs of eight hours or more and
+    for those that name no time limit, unless they train on a toy data set. A program of your own is spoken of where all
+    that decides is seen: not where arguments of whoever submits it, a configuration that it opens by itself, or one of
+    more than 200 modules may tell it to go on. Smoke tests of up to 200 steps are left alone.
 
     ## Why it hurts
     The job comes back, looks healthy, and trains from step 0, often writing over what it had: a preempted job of

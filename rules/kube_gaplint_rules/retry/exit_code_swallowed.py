@@ -162,7 +162,7 @@ def _whole(script: Script) -> str:
 
 def _is_one_of_several(process: TrainingProcess, lost: LostStatus) -> bool:
     """Whether others lose their status at the same place, or a loop may start it several times."""
-    if lost.looped or len(process.launched) > 1:
+    if lost.looped or len(process.launched) > max(1, len(process.launchers)):
         return True
     found = [one.status_lost.place for one in process.workload.processes if one.status_lost is not None]
     return found.count(lost.place) > 1
