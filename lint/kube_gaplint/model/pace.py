@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 from itertools import islice, pairwise
 
 from msgspec import Struct
@@ -47,21 +48,10 @@ class Pace(Struct, frozen=True):
     trial_on_part: bool = False
     """They say so, and it takes a small part of the training set."""
 
-    @classmethod
-    def of(cls, process: TrainingProcess, profile: Profile) -> Pace:
+    @staticmethod
+    def of(process: TrainingProcess, profile: Profile) -> Pace:
         """The pace of a process. The workload's own step time wins over the profile's."""
-        step: Setting[float] = process.workload.step_seconds
-        return cls(
-            total=known(process.settings.total),
-            samples_per_step=known(process.settings.samples_per_step) or _by_device(process),
-            step_seconds=step.value if isinstance(step, Set) else profile.step_seconds,
-            cut_to=_number(process.settings.extra.get("training-samples")) or _cut_before(process),
-            epoch_steps=_whole(process.settings.extra.get("steps-an-epoch")),
-            usual=process.settings.usual_total or _by_its_text(process),
-            most_samples=_most_samples(process),
-            trial=_is_trial(process),
-            trial_on_part=_takes_a_part(process) and not _TRIALS.isdisjoint(_words_of_names(process)),
-        )
+        return _pace_of(process, profile)
 
     def steps(self, quantity: Quantity) -> float | None:
         """A quantity in steps, for units that can be brought to steps."""
@@ -134,6 +124,22 @@ class Pace(Struct, frozen=True):
             return quantity.seconds / self.total.seconds
         part, whole = self.steps(quantity), self.total_steps
         return part / whole if part is not None and whole else None
+
+
+@lru_cache(maxsize=64)  # many rules ask for each process
+def _pace_of(process: TrainingProcess, profile: Profile) -> Pace:
+    step: Setting[float] = process.workload.step_seconds
+    return Pace(
+        total=known(process.settings.total),
+        samples_per_step=known(process.settings.samples_per_step) or _by_device(process),
+        step_seconds=step.value if isinstance(step, Set) else profile.step_seconds,
+        cut_to=_number(process.settings.extra.get("training-samples")) or _cut_before(process),
+        epoch_steps=_whole(process.settings.extra.get("steps-an-epoch")),
+        usual=process.settings.usual_total or _by_its_text(process),
+        most_samples=_most_samples(process),
+        trial=_is_trial(process),
+        trial_on_part=_takes_a_part(process) and not _TRIALS.isdisjoint(_words_of_names(process)),
+    )
 
 
 def is_smoke(workload: Workload, profile: Profile) -> bool:
