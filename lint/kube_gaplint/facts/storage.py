@@ -38,7 +38,8 @@ OWN_TEMPORARY_FOLDERS = frozenset({
 """Options of Apptainer by which /tmp inside is not the node's."""
 MOUNTING_WORD = lazy_re.compile(r"(?<![a-z])(?:re)?mount|(?<![a-z])(?:gcsfuse|s3fs|goofys|juicefs)", re.IGNORECASE)
 """What the name of a script holds that mounts something."""
-SHELLS_AND_SOURCE = frozenset({"sh", "bash", "dash", "zsh", "source", "."})
+STARTS_SCRIPTS = frozenset({"sh", "bash", "dash", "zsh", "source", ".", "python", "python3", "curl", "wget"})
+"""Programs that run a script by its name, or fetch one."""
 
 UPLOADING_CALLS = (
     "upload_from_file", "upload_from_string", ".upload_file(", ".upload_fileobj(", ".put_object(", ".fput_object(",

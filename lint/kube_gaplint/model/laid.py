@@ -13,7 +13,7 @@ from kube_gaplint.facts.storage import (
     MOUNTING_WORD,
     MOUNTS_BY_SUBCOMMAND,
     OWN_TEMPORARY_FOLDERS,
-    SHELLS_AND_SOURCE,
+    STARTS_SCRIPTS,
     VOLATILE_FILE_SYSTEMS,
 )
 from kube_gaplint.model.command import Command, Word
@@ -134,7 +134,7 @@ def _mounts_from(command: Command) -> int:
     words = [word.known or "" for word in command.words]
     if _is_mounter(words[0], words) or command.name == "mount":
         return int(command.name != "mount" or _is_mounter("mount", words))
-    at = 1 if command.name in SHELLS_AND_SOURCE else 0
+    at = 1 if command.name in STARTS_SCRIPTS else 0
     script = next((i for i, word in enumerate(words[at:], at) if not word.startswith("-")), None)
     if script is not None and (script == 0 or at) and MOUNTING_WORD.search(posixpath.basename(words[script])):
         return script + 1
@@ -146,7 +146,7 @@ def _is_mounter(word: str, words: list[str]) -> bool:
     if name in MOUNTS_BY_SUBCOMMAND:
         return "mount" in words
     if name == "mount":
-        return VOLATILE_FILE_SYSTEMS.isdisjoint(words)
+        return len(words) > 1 and VOLATILE_FILE_SYSTEMS.isdisjoint(words)  # alone it lists what is mounted
     return name in FUSE_MOUNTERS or name.startswith("mount.")
 
 
