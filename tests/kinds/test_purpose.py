@@ -155,6 +155,7 @@ def test_what_lies_among_the_tests_of_the_software_is_one() -> None:
         ("[bash, write_imagenet.sh]", "unknown"),
         ("[bash, make_train.sh]", "training"),
         ("[torchrun, cls_valid.py]", "evaluation"),
+        ("[torchrun, cross_validation.py]", "training"),
         ("[torchrun, finetune_temporal_split.py]", "training"),
         ("[python, step2_process_train.py]", "processing"),
         ("[python, train_data_prep.py]", "unknown"),

@@ -218,7 +218,7 @@ WORDS: tuple[tuple[Meaning, frozenset[str]], ...] = (
     ("training", frozenset({"train", "trainer", "training", "pretrain", "pretraining", "finetune", "finetuning"})),
     (
         "evaluation",
-        frozenset({"eval", "evals", "evaluate", "evaluation", "evaluator", "scoring", "valid", "validation"}),
+        frozenset({"eval", "evals", "evaluate", "evaluation", "evaluator", "scoring", "valid"}),
     ),
     ("inference", frozenset({"serve", "server", "serving", "infer", "inference", "predict", "generate", "generation"})),
     (
