@@ -20,6 +20,7 @@ everything that could set the key was seen.
 | training-samples | the training set is cut down to so many samples, for a trial |
 | steps-an-epoch | an epoch is cut short after so many batches; a number with a point is a share of it |
 | in-process-recovery | torchft, NVRx in-process restart: communicators are rebuilt inside the process |
+| do-train, do-eval, do-predict | what the start is for (Hugging Face's TrainingArguments) |
 | overwrite-output | the output folder is emptied or ignored at the start |
 | weights-only | checkpoints hold no optimizer state: they cannot be resumed |
 | max-failures | worker failures that the framework itself survives (Ray Train) |
@@ -302,6 +303,7 @@ _HF_TIMEOUT = Timeout(
         "broadcast_object_list", "gather_object",
     ),
 )  # fmt: skip
+_DOES: Mapping[str, tuple[str, ...]] = {name: (name,) for name in ("do-train", "do-eval", "do-predict")}
 _HF_EXTRA: Mapping[str, tuple[str, ...]] = {
     "data-workers": ("dataloader-num-workers",),
     "model": ("model-name-or-path", "model-name"),
@@ -311,6 +313,7 @@ _HF_EXTRA: Mapping[str, tuple[str, ...]] = {
     "device-batch": ("per-device-train-batch-size",),
     "accumulation": ("gradient-accumulation-steps",),
     "overwrite-output": ("overwrite-output-dir",),
+    **_DOES,
     "weights-only": ("save-only-model",),
     "save-on-each-node": ("save-on-each-node",),
     "keeps-best": ("load-best-model-at-end",),
@@ -1490,6 +1493,7 @@ CONVENTIONS = Conventions(
         ),
         "subset": ("subset", "train-subset"),
         "overwrite-output": ("overwrite-output-dir",),
+        **_DOES,
         "replaces-when-written": _SAVE_TOP_K,
         "steps-an-epoch": (*_EPOCH_LENGTHS, *(f"{part}.{name}" for part in _PARTS for name in _EPOCH_LENGTHS)),
     },

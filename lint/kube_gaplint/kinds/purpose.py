@@ -22,7 +22,7 @@ from kube_gaplint.lazy_re import globs
 from kube_gaplint.model.command import Command
 from kube_gaplint.model.cpu_use import told_cpu
 from kube_gaplint.model.gpu_use import hides_all
-from kube_gaplint.model.setting import Absent, Set, Unknown
+from kube_gaplint.model.setting import Absent, Set, Setting, Unknown
 from kube_gaplint.model.training import OptionValue, TrainingProcess
 from kube_gaplint.model.units import slept_seconds
 from kube_gaplint.model.workload import Classified, Container, Role, Workload
@@ -256,6 +256,8 @@ def _trial(process: TrainingProcess) -> _Hint | None:
             chosen = value.value if isinstance(value, Set) else value.otherwise if isinstance(value, Unknown) else ""
             if purposes.TRIAL_CONFIGURATIONS.intersection(purposes.words_of(chosen.rpartition("/")[2])):
                 return _Hint("smoke", f"its configuration {chosen}", 4)
+    if _is_told_to_apply(process):
+        return _Hint("evaluation", "it is told to evaluate or predict, and not to train", 4)
     profiler = next((name for name in process.command.wrappers if name in purposes.PROFILERS), "")
     if profiler:
         return _Hint("benchmark", f"it runs under {profiler}", 4)
@@ -287,6 +289,38 @@ def _trial(process: TrainingProcess) -> _Hint | None:
     if seen is None and process.framework is None and _takes_nothing_that_trains(process):
         return _Hint("processing", f"the text of {name} takes no library that trains", 4)
     return seen
+
+
+_APPLIES = lazy_re.compile(r"\.(?:predict|evaluate)\(")
+_CALLS_A_TRAINING = lazy_re.compile(r"(?i)(?:train(?!er\()|fit|learn|backward)\w{0,40}\(")
+_NEVER_TRAINS_UNASKED = ("run_*.py",)
+"""Hugging Face's example scripts, and those made after them, which train under `do_train` alone."""
+
+
+def _is_told_to_apply(process: TrainingProcess) -> bool:
+    """Whether it is told to evaluate or to predict (`do_eval`, `do_predict` of Hugging Face's TrainingArguments) and
+    not to train: `do_train` is false, which is what it is where nobody sets it."""
+    told = process.settings.extra
+    if not any(_is_set(told.get(name)) for name in ("do-eval", "do-predict")):
+        return False
+    trains = told.get("do-train")
+    if trains is not None:
+        return isinstance(trains, Set) and not _is_set(trains)
+    if process.framework is None or process.framework.name != "hf-trainer":
+        return False
+    if process.options.open_because or process.settings.unseen_config:
+        return False
+    script = next(process.text.texts, "")
+    if _APPLIES.search(script) is not None and _CALLS_A_TRAINING.search(script) is None:
+        return True
+    name = process.program.rpartition("/")[2]
+    asks = process.text.mentions(".do_train") is True or any(globs(name, one) for one in _NEVER_TRAINS_UNASKED)
+    return asks and process.text.mentions("do_train=True", "do_train = True", "do_train: bool") is not True
+
+
+def _is_set(told: Setting[str] | None) -> bool:
+    """Whether a switch is on: a bare flag, or a value that says so."""
+    return isinstance(told, Set) and told.value.strip().strip("\"'").lower() not in _OFF - {""}
 
 
 def _makes_a_tokenizer(process: TrainingProcess, name: str) -> bool:
