@@ -192,6 +192,9 @@ class Batch(Struct, eq=False):
         if found is not None:
             return found.value
         home = Origin(self.header)
+        given = next((name for name in names if name in self.submitted_with), "")
+        if given:
+            return Unknown(f"commands around it submit the script with --{given}", home)
         return Unknown(self.open_because, home) if self.open_because else Absent(home)
 
     @property

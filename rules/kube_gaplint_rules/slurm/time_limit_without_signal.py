@@ -49,21 +49,21 @@ def check(batch: Batch, context: Context) -> Iterator[Gap]:
     """The time limit kills a job of many GPUs without warning, and all work since the last save is lost.
 
     ## What it flags
-    A training job with `--time` but neither `--signal` nor an option by which the program itself saves and leaves in
-    time (Megatron's `--exit-duration-in-mins`, NeMo's `max_time_per_run`, Lightning's `max_time`). A program whose
-    options are not all seen, or whose configuration is not, is judged where its text stands in the repository and
-    mentions no limit of time. Info where the limit is an hour or less, or over a week for a script of your own of which
-    neither the text nor the length is seen, for jobs of up to 4 GPUs or 16 GPU-hours in all or between two saves (on
-    one node, where the script names no number of nodes), where the script tells neither nodes nor GPUs (whoever submits
-    it chooses them, and may choose few), where the framework has no means of its own to save at a signal or a time
-    (verl), where a policy learns in simulated environments (a small state, saved after rounds of minutes), where the
-    program's own text acts on SIGTERM, and where the run may well be done by then: up to 64 GPUs, and the limit leaves
-    two seconds or more for each of its steps, be their number an option, the default up to which its own loop or its
-    trainer counts, or that of the configuration that the script names by default (`--config ${CONFIG:-base.yaml}`).
-    Quiet where it leaves more than a minute for each, where the program saves every 10 minutes or more often, or every
-    100 steps by a loop of its own (`if step % 100 == 0`) or by such a configuration, where an option switches its saves
-    off (CKPT002), and where nothing is known of it. Smoke tests of up to 200 steps and trainings on a toy data set
-    (MNIST) are left alone.
+    A training job with `--time` but neither `--signal` (in the script, or on the `sbatch` commands that are written
+    down around it) nor an option by which the program itself saves and leaves in time (Megatron's
+    `--exit-duration-in-mins`, NeMo's `max_time_per_run`, Lightning's `max_time`). A program whose options are not all
+    seen, or whose configuration is not, is judged where its text stands in the repository and mentions no limit of
+    time. Info where the limit is an hour or less, or over a week for a script of your own of which neither the text nor
+    the length is seen, for jobs of up to 4 GPUs or 16 GPU-hours in all or between two saves (on one node, where the
+    script names no number of nodes), where the script tells neither nodes nor GPUs (whoever submits it chooses them,
+    and may choose few), where the framework has no means of its own to save at a signal or a time (verl), where a
+    policy learns in simulated environments (a small state, saved after rounds of minutes), where the program's own text
+    acts on SIGTERM, and where the run may well be done by then: up to 64 GPUs, and the limit leaves two seconds or more
+    for each of its steps, be their number an option, the default up to which its own loop or its trainer counts, or
+    that of the configuration that the script names by default (`--config ${CONFIG:-base.yaml}`). Quiet where it leaves
+    more than a minute for each, where the program saves every 10 minutes or more often, or every 100 steps by a loop of
+    its own (`if step % 100 == 0`) or by such a configuration, where an option switches its saves off (CKPT002), and
+    where nothing is known of it. Smoke tests of up to 200 steps and trainings on a toy data set (MNIST) are left alone.
 
     ## Why it hurts
     At the limit Slurm sends SIGTERM to the steps, and SIGKILL after `KillWait`, 30 seconds by default: enough for a
