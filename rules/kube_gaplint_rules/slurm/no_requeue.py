@@ -9,7 +9,7 @@ from kube_gaplint.facts.retry import SUBMITS_ITSELF
 from kube_gaplint.facts.storage import OWN_LOOP, RESTORES
 from kube_gaplint.findings import AddLine, Fix, Gap, Related, Severity
 from kube_gaplint.model.budget import LONG
-from kube_gaplint.model.pace import is_smoke, trains_on_a_toy
+from kube_gaplint.model.pace import Pace, generates_samples, is_smoke, simulates, trains_on_a_toy
 from kube_gaplint.model.scale import duration, idle_cost, node_count, size
 from kube_gaplint.model.setting import Absent, Origin, Set, Unknown
 from kube_gaplint.model.slurm import Batch, Directive
@@ -17,6 +17,8 @@ from kube_gaplint.model.training import TrainingProcess
 from kube_gaplint.rule import Context, rule
 
 _ARRAY_INDEX = "SLURM_ARRAY_TASK_ID"
+FEW_STEPS = 500
+"""Steps of a run that is done within eight hours if each takes less than a minute, as nearly all do."""
 
 
 @rule(
@@ -42,8 +44,8 @@ def check(batch: Batch, context: Context) -> Iterator[Gap]:
     may submit the next run. Info also where the program is seen to begin anew at every start (a `Trainer.fit` without
     `ckpt_path`) and no option of its framework would change that, and where a script of your own holds the loop and
     reads no state back, where each start is told the same checkpoint (`--resume model_03.pt`), and where the program
-    begins a search over settings (`sweep.py`): another start would save no work. Smoke tests of up to 200 steps and
-    trainings on a toy data set (MNIST) are left alone.
+    begins a search over settings (`sweep.py`): another start would save no work; and where the run has up to 500 steps,
+    which are done within hours. Smoke tests of up to 200 steps and trainings on a toy data set (MNIST) are left alone.
 
     ## Why it hurts
     BLOOM lost a GPU about once a week on 384 of them. With one job at a time, each crash at night waited for somebody
@@ -109,7 +111,9 @@ def check(batch: Batch, context: Context) -> Iterator[Gap]:
     stay = "stay" if node_count(batch.workload) is not None else "stays"
     yield replace(
         gap,
-        severity=Severity.INFO if any(map(_trains_anew, processes)) else gap.severity,
+        severity=Severity.INFO
+        if any(map(_trains_anew, processes)) or (processes and all(_is_short(one, context) for one in processes))
+        else gap.severity,
         consequence=f"after a crash {idle} {stay} idle until a person submits the job again{cost}",
         fix=_fix(batch, processes),
     )
@@ -130,6 +134,12 @@ def _fix(batch: Batch, processes: Sequence[TrainingProcess]) -> Fix:
         return Fix(queue, change)
     first = "see to it that a new start goes on from the last checkpoint and a complete run ends at once; then "
     return Fix(first + queue)
+
+
+def _is_short(process: TrainingProcess, context: Context) -> bool:
+    """It has so few steps that it is done within hours."""
+    steps = Pace.of(process, context.profile).most_steps
+    return steps is not None and steps <= FEW_STEPS and not generates_samples(process) and not simulates(process)
 
 
 def _has_array_index(process: TrainingProcess) -> bool:
