@@ -119,3 +119,55 @@ def test_any_command_is_peeled_and_understood(pieces: list[str]) -> None:
         found = understand(peeled)
         assert isinstance(found.settings.saving, Set | Absent | Unknown)
         assert peeled.program or peeled.opaque_because or peeled.form == "inline"
+
+
+PYTHON = """
+import ml_collections
+
+
+def get_config():
+    \"\"\"Ä configuration.\"\"\"
+    config = ml_collections.ConfigDict()
+    config.a = a = ml_collections.ConfigDict()
+    a.b = "ö"; a.c = 1_000
+    a.d = config.e = True
+    a.f = None
+    a.g = a.c * 2
+    {}
+    return config
+"""
+
+
+def test_python_that_fills_a_configuration() -> None:
+    text = placed(PYTHON.format("pass"), "c.py")
+    config = read_config(text, "c.py")
+    values = {name: setting.value for name, setting in config.values.items() if isinstance(setting, Set)}
+    assert values == {"a.b": "ö", "a.c": "1000", "a.d": "true", "e": "true"}
+    assert isinstance(config.get("a.f"), Absent)
+    assert isinstance(config.get("a.g"), Unknown)
+    assert not config.open_because
+    found = config.get("a.c")
+    assert isinstance(found, Set)
+    assert found.origin is not None
+    span = found.origin.place.span
+    assert text.text[span.start : span.end] == "1_000"
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        "if a.c:\n        a.h = 1",
+        "a.update(other)",
+        "config = other()",
+        "config.a.k, x = 1, 2",
+        "x[0] = config",
+        "a.b[",
+    ],
+)
+def test_python_that_does_more_is_not_seen_whole(more: str) -> None:
+    config = read_config(placed(PYTHON.format(more), "c.py"), "c.py")
+    assert config.open_because == "c.py works values out"
+
+
+def test_other_python_is_not_read() -> None:
+    assert read_config(placed("lr = 1\n", "c.py"), "c.py").open_because == "c.py is not read"

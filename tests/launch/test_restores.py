@@ -280,3 +280,52 @@ def test_a_condition_of_one_line_sets_no_option() -> None:
     assert is_off("resume", ("if args.resume: state = load(args.resume)\n",), declared)
     assert not is_off("resume", ("if args.again: args.resume = newest()\n",), declared)
     assert not is_off("resume", ("class Settings:\n    resume: str = newest()\n",), declared)
+
+
+@pytest.mark.parametrize(
+    ("call", "ways"),
+    [
+        ("fit()", []),
+        ("fit(None)", []),
+        ("fit(path=None)", []),
+        ("fit(args.resume)", [{"resume"}]),
+        ("fit(path=args.resume)", [{"resume"}]),
+        ("fit(newest)", [set()]),
+        ("fit(*all_of_them)", [set()]),
+        ("fit(chosen(args.resume))", [{"resume"}]),
+        ("fit(chosen(None))", []),
+        ("fit(found(args.resume))", [set()]),
+    ],
+)
+def test_what_a_call_gives_a_parameter(call: str, ways: list[set[str]]) -> None:
+    text = (
+        "def chosen(name):\n    if name is None:\n        return None\n    return home / name\n"
+        "def found(name):\n    name = name or newest()\n    return name\n"
+        "def fit(path=None):\n    {}\n    loss.backward()\n    optimizer.step()\n"
+    )
+    for body in ("model.load_checkpoint(path)", "if path is not None:\n        model.load_checkpoint('a')"):
+        assert paths(f"{text.format(body)}{call}\n") == ways, body
+
+
+def test_a_parameter_that_is_given_another_value_is_not_that_of_the_call() -> None:
+    text = f"def fit(path=None):\n    path = path or newest()\n    model.load_checkpoint(path)\nfit()\n{TRAIN}"
+    assert paths(text) == [set()]
+
+
+def test_a_method_may_be_called_by_an_attribute() -> None:
+    text = (
+        "class Runner:\n    def __init__(self, args):\n"
+        "        self.reads = (self.read_all if many else self.read_one)\n        {}\n"
+        "    def read_one(self):\n        torch.load('a')\n    def read_all(self):\n        torch.load('b')\n"
+    )
+    for call, ways in (("pass", []), ("if args.resume:\n            self.reads()", [{"resume"}]),
+                       ("self.reads()", [set()]), ("later(self.reads)", [set()])):  # fmt: skip
+        assert paths(text.format(call) + f"Runner(args)\n{TRAIN}") == ways, call
+
+
+def test_a_function_of_the_script_is_none_of_a_module() -> None:
+    module = "def start(path):\n    return torch.load(path)\n"
+    own = f"def start(path):\n    return path\n{{}}start('a')\n{TRAIN}"
+    assert paths(own.format(""), module) == []
+    assert paths(own.format("from module import start as begin\nbegin('b')\n"), module) == [set()]
+    assert paths(own.format("import module\nmodule.start('b')\n"), module) == [set()]

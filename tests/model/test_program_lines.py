@@ -85,10 +85,41 @@ def test_a_text_without_measure_is_not_read() -> None:
         (program(test="if True:", save="pass", after="save_checkpoint(model)"), False),
         ("def fit():\n    while True:\n        if step == config.save_freq:\n            dcp.save(state)\n", True),
         ("def save_model():\n    pass\n", False),
+        (program(test="if step % 100 == 0:", save="torch.save(\n                {\n'm': model.state_dict()"), True),
+        (program(test="if step % 100 == 0:", save="torch.save(\n                features, 'x.pt')"), False),
     ],
 )
 def test_saves_in_a_loop(text: str, saves: bool) -> None:
     assert saves_in_a_loop([text, ""]) is saves
+
+
+OWN = """
+class Agent:
+    def save(self, path):
+        {saves}
+
+class Base:
+    def save(self, path):
+        raise NotImplementedError
+"""
+
+
+@pytest.mark.parametrize(
+    ("saves", "test", "call", "found"),
+    [
+        ("torch.save(self.net.state_dict(), path)", "if step % 100 == 0:", "agent.save(path)", True),
+        ("torch.save(self.net.state_dict(), path)", "if args.save_model:", "agent.save(path)", False),
+        ("torch.save(self.net.state_dict(), path)", "if step % 100 == 0:", "self.video.save(path)", False),
+        ("torch.save(self.net.state_dict(), path)", "if step % 100 == 0:", "agent.saved(path)", False),
+        ("torch.save(self.frames, path)", "if step % 100 == 0:", "agent.save(path)", False),
+    ],
+)
+def test_saves_by_a_method_of_its_own(saves: str, test: str, call: str, found: bool) -> None:
+    own = OWN.format(saves=saves)
+    assert saves_in_a_loop([program(test=test, save=call), own]) is found
+    buffer = "class Buffer:\n    def save(self, path):\n        np.savez(path, self.rows)\n"
+    assert not saves_in_a_loop([program(test=test, save=call), own, buffer])
+    assert not saves_in_a_loop(["for agent in agents:\n    agent.save(path)\n", own])
 
 
 RESTORES = """

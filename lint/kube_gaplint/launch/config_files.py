@@ -1,7 +1,8 @@
 """Configuration files of launchers and frameworks as flat keys: `trainer.max_steps`, `checkpoint.interval`.
 
-YAML, JSON and TOML are read, from ConfigMaps and from here-documents that a script writes. Every value keeps its place
-in the manifest. A file that cannot be read whole says why, so that a missing key is unknown, not absent.
+YAML, JSON, TOML and the ConfigDicts of Python are read, from ConfigMaps, from the repository and from here-documents
+that a script writes. Every value keeps its place in the file. A file that cannot be read whole says why, so that a
+missing key is unknown, not absent.
 """
 
 from __future__ import annotations
@@ -76,6 +77,8 @@ def read_config(text: PlacedText, path: str, *, expanded: bool = False) -> Confi
     home = Origin(text.place(0, len(text.text)))
     config = Config(path, home)
     lower = path.lower()
+    if lower.endswith(".py") and (problem := _read_python(text, config)) is not None:
+        return Config(path, home, config.values, config.written, problem)
     if lower.endswith((".py", ".sh", ".ini", ".cfg", ".conf", ".txt")):
         return Config(path, home, open_because=f"{path} is not read")
     problem = _read_toml(text, config, expanded) if lower.endswith(".toml") else _read_yaml(text, config, expanded)
@@ -222,6 +225,23 @@ def _resolve_references(config: Config) -> None:
             config.values[name] = Unknown(reason, setting.origin, re.split(r"\$|\{\{", text, maxsplit=1)[0])
         elif text != setting.value:
             config.values[name] = Set(text, setting.origin)
+
+
+# -- Python ----------------------------------------------------------------------------------------------------------
+
+
+def _read_python(text: PlacedText, config: Config) -> str | None:
+    """Why more keys may be in force than are seen; None for a text that is no such configuration."""
+    from kube_gaplint.launch.python_configs import makes_config, python_values
+
+    if not makes_config(text.text):
+        return None
+    values = python_values(text)
+    if values is None:
+        return f"{config.path} works values out"
+    for name, value in values:
+        _put(config, name, value)
+    return ""
 
 
 # -- TOML ------------------------------------------------------------------------------------------------------------

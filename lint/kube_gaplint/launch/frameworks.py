@@ -86,8 +86,17 @@ _FOR_SAVING = lazy_re.compile(r"save|checkpoint|ckpt|export|dump", re.IGNORECASE
 _GROUP_WITH_TIMEOUT = lazy_re.compile(
     r"\b(?:init_distributed|init_process_group)\((?:[^()]|\([^()]{0,200}\)){0,400}?\btimeout\s{0,9}="
 )
+
+
+@cache
+def _gives(word: str) -> re.Pattern[str]:
+    """What gives a keyword its value at the end of a line, be it as the entry of a dictionary."""
+    return re.compile(rf"""\b{word}(?:=|["']\s*:\s*)([\w.]+)\s*[,)}}]*\s*\Z""")
+
+
 _GOES_ON_BY = (("train", "resume_from_checkpoint"), ("fit", "ckpt_path"))
 """Calls of trainers of many kinds, and the keyword by which they are told what to go on from."""
+_GOES_ON_WORDS = frozenset(keyword for _, keyword in _GOES_ON_BY)
 _GOES_ON_KEYS = frozenset(f"{call}({keyword})" for call, keyword in _GOES_ON_BY)
 _RESUME_OPTIONS = frozenset(map(Options.normal, (*CONVENTIONS.resume, *CONVENTIONS.load_path)))
 _READS_SETTINGS = lazy_re.compile(
@@ -926,7 +935,7 @@ class _Reader:
             for line in text.split("\n") if word in text else ():
                 if word not in line or line.lstrip().startswith("#"):
                     continue
-                given = None if harmless is None else re.search(rf"\b{word}=([\w.]+)\s*[,)]*\s*\Z", line)
+                given = None if harmless is None else _gives(word).search(line)
                 if given is None or (given[1] != harmless and (harmless != "False" or not self._is_left_off(given[1]))):
                     return True
         return False
@@ -1246,7 +1255,8 @@ class _Reader:
             return Set(False, Origin(script.origin.place, "derived", rule.note))
         missing = look.missing((*rule.keys, *rule.unless))
         if isinstance(missing, Unknown):
-            return missing
+            note = self._call_of_a_module_begins_anew(rule, path)
+            return Set(False, Origin(look.home.place, "derived", note)) if note else missing
         default = True if rule.kind == "always" else rule.default
         if matches(self.peeled.name, rule.by_itself):
             default = True
@@ -1287,6 +1297,21 @@ class _Reader:
         if not calls or rule.default is not False or self.text.mentions(*rule.finds) is True:
             return False
         return all(call in script.calls and call not in script.open_calls for call in calls)
+
+    def _call_of_a_module_begins_anew(self, rule: Resume, path: Setting[str]) -> str:
+        """`_begins_anew` where a module of the program makes the call that would be told what to go on from."""
+        if rule.default is not False or _GOES_ON_KEYS.isdisjoint(rule.keys):
+            return ""
+        others = [word for word in rule.finds if word not in _GOES_ON_WORDS]
+        calls = [f".{key.partition('(')[0]}(" for key in rule.keys if key in _GOES_ON_KEYS]
+        if self.text.mentions(*others) is not False or self.text.mentions(*calls) is not True:
+            return ""
+        told = [self.look.given((word,)) is not None or self._below(word) for word in _GOES_ON_WORDS]
+        if any(told):
+            return ""
+        note = self._begins_anew(path, by_trainer=True)
+        # Lightning then takes its own options from the command line, one that resumes among them.
+        return "its option to resume is not given" if note and self.text.mentions("from_argparse_args") else note
 
     def _same_path(self, rule: Resume, path: Setting[str]) -> Setting[bool]:
         found = self.look.given(rule.keys)

@@ -39,6 +39,8 @@ _MOST_LEAVING = 40
 _MOST_BASES = 40
 _KNOW_NO_METHODS = frozenset({"object", "Module", "ABC", "Generic", "Protocol", "Dataset", "IterableDataset", "Enum"})
 """Classes of libraries that call no methods of those that are built on them, but for `_OF_MODULES`."""
+_CALL_NOTHING = frozenset({"@classmethod", "@staticmethod", "@torch.no_grad()", "@torch.inference_mode()"})
+"""Decorators that leave it to others when a function is called."""
 _OF_MODULES = frozenset({"load_state_dict", "set_extra_state", "forward", "state_dict"})
 
 _READS = lazy_re.compile(
@@ -85,18 +87,26 @@ _HUB = lazy_re.compile(r"\b(?:hf_hub_download|snapshot_download|cached_download|
 _GOES_ON_BY = frozenset({"ckpt_path", "resume_from_checkpoint", "resume_from", "resume_path", "load_from"})
 """Keywords by which a trainer is told what to go on from."""
 _TRAINS = lazy_re.compile(
-    r"\.backward\(|\bopt\w*\.step\(|\b(?:accelerator|scaler|engine|model_engine)\.(?:backward|step)\("
+    r"\.backward\(|\bopt\w*\.step\(|\.apply_gradients\(|\boptax\.apply_updates\("
+    r"|\b(?:accelerator|scaler|engine|model_engine)\.(?:backward|step)\("
     r"|\b(?:train|fit|learn)\([^)\s]|[Tt]rainer\w*\.(?:train|fit)\("
     r"|\b(?:train_model|train_epochs?|train_one_epoch|train_loop|training_loop|run_training|do_train)\("
 )
 """What a part of a program that trains holds."""
-_BY_HAND = lazy_re.compile(r"\.backward\(|\bopt\w*\.step\(")
+_BY_HAND = lazy_re.compile(r"\.backward\(|\bopt\w*\.step\(|\.apply_gradients\(|\boptax\.apply_updates\(")
 """A training loop that the program writes itself: nothing behind it resumes unseen."""
 _OTHER_WAYS = lazy_re.compile(
     r"BackupAndRestore|\bget_checkpoint\(|resume_or_load|AutoResume|auto_resume|CheckpointManager|latest_checkpoint\("
     r"|torchsnapshot|torchft|keras_?tuner|MonitoredTrainingSession|set_defaults\(\s*\*\*|\bexec\(|tf\.train\.Checkpoint"
 )
 """Other means to go on, which are not followed."""
+_JAX = lazy_re.compile(r"^[ \t]*(?:import|from)[ \t]+(?:jax|flax|optax)\b", re.MULTILINE)
+_OTHER_WAYS_OF_JAX = lazy_re.compile(
+    r"\b(?:pickle|dill|joblib|cloudpickle|msgpack)\.loads?\(|\bfrom_(?:bytes|state_dict)\(|msgpack_restore"
+    r"|\b(?:np|jnp|numpy)\.load\([^)\n]*(?i:ckpt|checkpoint|param|model|weight|state|resume|restore|opt|path\)|name\))"
+    r"|tree_deserialise|orbax|\bocp\b"
+)
+"""Its programs read their parameters by means that are also there for data."""
 _TAKES_OVER = lazy_re.compile(
     r"\b(?:vars\(\w{1,60}\)|(?:args|opts?|options|cfg|config|hparams)\.__dict__)\.update\("
     r"|\bsetattr\(\s*(?:args|opts?|options|cfg|config|hparams),\s*\w"
@@ -133,6 +143,9 @@ def restoring_ways(texts: tuple[str, ...], *, by_trainer: bool = False) -> tuple
     if len(texts) > 200 or not by_hand or any(lazy_re.found_in(text, _OTHER_WAYS) for text in texts):
         return None
     if any(word in text for text in texts for word in READS_BY_ITSELF):
+        return None
+    by_jax = any(lazy_re.found_in(text, _JAX) for text in texts)
+    if by_jax and any(lazy_re.found_in(text, _OTHER_WAYS_OF_JAX) for text in texts):
         return None
     return _paths(texts)
 
@@ -245,6 +258,10 @@ class _Tree:
         self.calls: dict[str, list[Node]] = {}
         self.handed_on: set[str] = set()
         self.methods_handed_on: set[str] = set()
+        self.stand_for: dict[str, set[str]] = {}
+        """Attributes of `self` that stand for a method (`self.restorer = self.restore if … else …`), by its name."""
+        self.renamed: set[str] = set()
+        """Names of other modules that stand here under another one."""
         self.imported: set[str] = set()
         """Names that stand for something of another module; `*` where all names of one do."""
         pending = [self.root]
@@ -267,7 +284,7 @@ class _Tree:
             if name.type == "aliased_import":
                 self.imported.add(text_of(name.child_by_field_name("alias")))
                 if node.type == "import_from_statement":
-                    self.handed_on.add(text_of(name.child_by_field_name("name")))
+                    self.renamed.add(text_of(name.child_by_field_name("name")))
             else:
                 self.imported.add(_last(text_of(name)))
 
@@ -279,6 +296,9 @@ class _Tree:
             target, parent, kept = parent, parent.parent, self.methods_handed_on
         if parent is None:
             return
+        if target.type == "attribute" and (other := _attribute_for(target)):
+            self.stand_for.setdefault(text_of(name), set()).add(other)
+            return
         fields = {"call": "function", "function_definition": "name", "class_definition": "name", "assignment": "left",
                   "keyword_argument": "name"}  # fmt: skip
         if parent.type not in fields or parent.child_by_field_name(fields[parent.type]) != target:
@@ -288,13 +308,21 @@ class _Tree:
         """Whether a plain name stands here for the function or class of this name."""
         return not self.imported.isdisjoint((name, "*")) or f"def {name}(" in self.text or f"class {name}" in self.text
 
-    def callers(self, name: str, owner: str) -> list[Node] | None:
-        """The calls of a function, or of a method of the class `owner`; None where it may be called from anywhere."""
+    def has_its_own(self, name: str) -> bool:
+        """Whether a plain name is a function that this text defines, so that it is none of another module's."""
+        if name in self.renamed or not self.imported.isdisjoint((name, "*")):
+            return False
+        return self.text.startswith(f"def {name}(") or f"\ndef {name}(" in self.text
+
+    def callers(self, name: str, owner: str, *, elsewhere: bool) -> list[Node] | None:
+        """The calls of a function, or of a method of the class `owner`; None where it may be called from anywhere.
+        `elsewhere`: it is defined in another text."""
         found = []
+        plain = not owner and self.knows(name) and not (elsewhere and self.has_its_own(name))
         for call in self.calls.get(name, ()):
             function = call.child_by_field_name("function")
             if function is None or function.type != "attribute":
-                if not owner and self.knows(name):
+                if plain:
                     found.append(call)
                 continue
             receiver = text_of(function.child_by_field_name("object"))
@@ -302,8 +330,21 @@ class _Tree:
             fits = last == owner or not last[:1].isupper() or f"{owner})" in self.text
             if fits if owner else receiver in self.imported:
                 found.append(call)
-        anywhere = name in self.methods_handed_on if owner else self.knows(name) and name in self.handed_on
+        anywhere = (
+            name in self.methods_handed_on if owner else name in self.renamed or (plain and name in self.handed_on)
+        )
         return None if anywhere else found
+
+
+def _attribute_for(method: Node) -> str:
+    """The attribute of `self` that an assignment lets stand for a method, be it for one of several."""
+    node, parent = method, method.parent
+    while parent is not None and parent.type in {"parenthesized_expression", "conditional_expression"}:
+        node, parent = parent, parent.parent
+    if parent is None or parent.type != "assignment" or not _is(node, parent, "right"):
+        return ""
+    owner, _, name = text_of(parent.child_by_field_name("left")).rpartition(".")
+    return name if owner == "self" and name.isidentifier() else ""
 
 
 @lru_cache(maxsize=32)  # the programs of a repository import the same modules
@@ -338,6 +379,18 @@ class _Program(Struct, dict=True):
 
     def defines(self, name: str) -> bool:
         return any(f"def {name}(" in text for text in self.texts)
+
+    def function(self, name: str) -> Node | None:
+        """The one function of this name at the top of a text, where no other text has one."""
+        indexes = [index for index, text in enumerate(self.texts) if f"def {name}(" in text]
+        if len(indexes) != 1:
+            return None
+        named = [
+            one
+            for one in self.tree(indexes[0]).root.named_children
+            if one.type == "function_definition" and text_of(one.child_by_field_name("name")) == name
+        ]
+        return named[0] if len(named) == 1 else None
 
     def bases(self, name: str) -> frozenset[str] | None:
         """The last names of the classes that a class of the program is built on; None where it is another's."""
@@ -395,10 +448,10 @@ def _paths(texts: tuple[str, ...]) -> tuple[Way, ...] | None:
                     if takes_over and name in {"update", "setattr"} and _TAKES_OVER.search(text_of(call)):
                         found.extend(Way(names, reads=False) for names in _ways(call, tree, program, 0, frozenset()))
                     for source in _sources(call, name, program):
-                        needs = frozenset() if source is None else _named(source)
+                        needs = frozenset() if source is None else _comes_from(source, program)
                         places = frozenset() if source is None else _places(source)
-                        for names in _ways(call, tree, program, 0, frozenset()):
-                            found.append(Way(needs | names, places))
+                        for names in () if needs is None else _ways(call, tree, program, 0, frozenset(), needs):
+                            found.append(Way(names, places))
                             if len(found) > _MOST_PATHS:
                                 return None
     except _TooMuch:
@@ -547,8 +600,11 @@ def _named(value: Node, *, follow: bool = True) -> frozenset[str]:
 
 
 def _behind(name: Node) -> frozenset[str]:
-    """The options without any of which a variable of a function holds nothing; none where that is not seen."""
+    """The options without any of which a variable of a function holds nothing; none where that is not seen. For a
+    parameter of the function stands its name behind NUL: each call gives it another value."""
     function = _function_of(name)
+    if function is not None and _is_parameter(text_of(name), function):
+        return frozenset({f"\0{text_of(name)}"})
     found: list[frozenset[str]] = []
     for node, value in _assigned(name):
         names = _named(value, follow=False)
@@ -643,11 +699,108 @@ def _option(node: Node) -> str:
     return ""
 
 
+def _is_parameter(word: str, function: Node) -> bool:
+    """Whether a name of a function is a parameter that nothing in it gives another value."""
+    return _bindings(function).get(word) == [None] and any(word == name for name, _ in _parameters(function))
+
+
+@lru_cache(maxsize=32)
+def _parameters(function: Node) -> tuple[tuple[str, Node | None], ...]:
+    """The parameters of a function in their order, each with its default; those behind `*` have no place."""
+    holder = function.child_by_field_name("parameters")
+    found: list[tuple[str, Node | None]] = []
+    for one in holder.named_children if holder is not None else ():
+        if one.type in {"default_parameter", "typed_default_parameter"}:
+            found.append((text_of(one.child_by_field_name("name")), one.child_by_field_name("value")))
+        elif one.type == "typed_parameter" and one.named_children:
+            found.append((text_of(one.named_children[0]), None))
+        elif one.type != "comment":
+            found.append((text_of(one), None))
+    return tuple(found)
+
+
+def _given_to(names: frozenset[str], function: Node, call: Node, program: _Program) -> frozenset[str] | None:
+    """What is surely given where a call runs a function in which these names are, its parameters among them; None where
+    the call gives one of those nothing, so that it does not come there."""
+    found = {name for name in names if name[0] != "\0"}
+    for marked in names - found:
+        value = _argument(marked[1:], function, call)
+        if value is None:
+            continue
+        more = _comes_from(value, program)
+        if more is None:
+            return None
+        found |= more
+    return frozenset(found)
+
+
+def _argument(word: str, function: Node, call: Node) -> Node | None:
+    """What a call gives a parameter, be it by its default; None where that is not seen."""
+    holder = call.child_by_field_name("arguments")
+    above = function.parent
+    if holder is None or holder.type != "argument_list" or above is None or above.type == "decorated_definition":
+        return None
+    given = [one for one in holder.named_children if one.type != "comment"]
+    if any(one.type in {"list_splat", "dictionary_splat"} for one in given):
+        return None
+    by_name = {text_of(one.child_by_field_name("name")): one for one in given if one.type == "keyword_argument"}
+    if word in by_name:
+        return by_name[word].child_by_field_name("value")
+    parameters = _parameters(function)
+    place = next(number for number, (name, _) in enumerate(parameters) if name == word)
+    placed = [one for one in given if one.type != "keyword_argument"]
+    at = place - (parameters[0][0] in {"self", "cls"})
+    if any(name.startswith("*") for name, _ in parameters[:place]):
+        at = len(placed)
+    return placed[at] if at < len(placed) else parameters[place][1]
+
+
+def _comes_from(value: Node, program: _Program) -> frozenset[str] | None:
+    """`_named`, and what a function of the program asks for before it gives something; None for what is nothing."""
+    if text_of(value).lower() in _OFF:
+        return None
+    names = _named(value)
+    last = _last(text_of(value.child_by_field_name("function"))) if value.type == "call" else ""
+    function = program.function(last) if last else None
+    if function is None:
+        return names
+    found: list[frozenset[str]] = []
+    waiting = [function.child_by_field_name("body")]
+    while waiting:
+        node = waiting.pop()
+        if node is None or node.type in FUNCTIONS:
+            continue
+        waiting.extend(node.named_children)
+        if (
+            node.type == "return_statement"
+            and node.named_children
+            and text_of(node.named_children[0]).lower() not in _OFF
+        ):
+            asked, at = _named(node.named_children[0]), node
+            while at.parent is not None and at != function:
+                asked |= _given_here(at, at.parent)
+                at = at.parent
+            found.append(asked)
+    if not found:
+        return names
+    more = _given_to(frozenset.intersection(*found), function, value, program)
+    return None if more is None else names | more
+
+
+def _seen(names: frozenset[str]) -> frozenset[str]:
+    """Without the parameters of a function that is called in a way that is not seen."""
+    return frozenset(name for name in names if name[0] != "\0")
+
+
 def _ways(
-    node: Node, tree: _Tree, program: _Program, depth: int, seen: frozenset[tuple[str, int]]
+    node: Node,
+    tree: _Tree,
+    program: _Program,
+    depth: int,
+    seen: frozenset[tuple[str, int]],
+    names: frozenset[str] = frozenset(),
 ) -> Iterator[frozenset[str]]:
-    """The ways on which a call runs before the program trains: what is surely given on each."""
-    names: frozenset[str] = frozenset()
+    """The ways on which a call runs before the program trains: what is surely given on each, `names` among it."""
     while node.parent is not None and node.type not in FUNCTIONS:
         parent = node.parent
         if _is_main_test(parent) and not tree.is_script and _is(node, parent, "consequence"):
@@ -657,7 +810,7 @@ def _ways(
         names |= _given_here(node, parent)
         node = parent
     if node.type == "lambda" or node.parent is None or depth >= DEEPEST:
-        yield names
+        yield _seen(names)
         return
     name, owner = text_of(node.child_by_field_name("name")), _class_of(node)
     key = (name, node.start_byte)
@@ -667,30 +820,38 @@ def _ways(
     if name == "__init__":
         name, owner = owner, ""
     callers: list[tuple[Node, _Tree]] = []
-    for one in program.with_word(name) if name and not unseen else ():
-        found = one.callers(name, owner)
+    called = [(name, one) for one in program.with_word(name)] if name and not unseen else []
+    for other in sorted({other for _, one in called for other in one.stand_for.get(name, ())}) if owner else ():
+        called.extend((other, one) for one in program.with_word(other))
+    for word, one in called:
+        found = one.callers(word, owner, elsewhere=one is not tree)
         if found is None:
             unseen = True
             break
         callers.extend((call, one) for call in found)
     if unseen or not name or len(callers) > MOST_CALLERS:
-        yield names
+        yield _seen(names)
         return
     if not callers:
         if name == "main" or _may_be_called_unseen(node, name, program):
-            yield names
+            yield _seen(names)
         return
     for call, one in callers:
-        for more in _ways(call, one, program, depth + 1, seen | {key}):
-            yield names | more
+        given = _given_to(names, node, call, program)
+        if given is not None:
+            yield from _ways(call, one, program, depth + 1, seen | {key}, given)
 
 
 def _may_be_called_unseen(function: Node, name: str, program: _Program) -> bool:
     """A decorated function, or the method of a class that is built on one of a library, which may know it."""
     above = function.parent
+    if above is not None and above.type == "decorated_definition":
+        if any(one.type == "decorator" and text_of(one) not in _CALL_NOTHING for one in above.named_children):
+            return True
+        above = above.parent
     while above is not None and above.type == "block":
         above = above.parent
-    if above is None or above.type == "decorated_definition":
+    if above is None:
         return True
     if above.type != "class_definition" or above.child_by_field_name("superclasses") is None:
         return False

@@ -31,6 +31,10 @@ _SURELY_SAVES = lazy_re.compile(
     r"|\b(?:checkpointer|checkpoint_manager|ckpt_manager)\.save\(|\bdcp\.(?:async_)?save\("
     r"|\btorch\.save\([^#]*(?:state_dict|optim)"
 )
+_OPENS_A_SAVE = lazy_re.compile(r"\btorch\.save\([ \t]*(?:\{|dict\()?[ \t]*$", re.MULTILINE)
+_STATE = lazy_re.compile(r"state_dict|optim")
+_MOST_LINES = 6
+"""Lines in which a call that begins in one of them tells what it saves."""
 _ONLY_IF_ASKED = lazy_re.compile(
     r"\b(?:save_(?:model|models|checkpoints?|ckpts?|intermediate\w*|state|weights)|intermediate_checkpoints|do_save|"
     r"do_checkpoint|enable_checkpoint\w*|checkpointing_enabled)\b(?!\()"
@@ -58,17 +62,33 @@ READS_BACK = (
 _KERAS = lazy_re.compile(r"^[ \t]*(?:from|import)[ \t]+(?:keras|keras_core|tensorflow)\b", re.MULTILINE)
 _KERAS_FITS = lazy_re.compile(r"\.fit(?:_generator)?\(")
 _KERAS_SAVES = lazy_re.compile(r"(?<![\w.])(?:[\w.]*\bcallbacks\.)?ModelCheckpoint\(")
+_METHOD = lazy_re.compile(r"^[ \t]+(?:async[ \t]+)?def[ \t]+(?P<name>_?save\w*)\(\s*self\b", re.MULTILINE)
+_OF_AN_OBJECT = lazy_re.compile(r"(?<![\w.])(?P<owner>(?:\w+\.)*\w+)\.(?P<name>_?save\w*)\(")
+_OTHER_OBJECTS = lazy_re.compile(
+    r"(?i)\A(?:torch|th|paddle|jnp|joblib)\Z|video|record|imag|img|fig|plot|log|buffer|replay|memory|data|conf|cfg|"
+    r"writ|metric|result|stat|token|process"
+)
+"""In the name of an object: what it saves is no checkpoint, whatever a class of the program saves."""
+_OF_TRAINING = lazy_re.compile(
+    r"(?i)while\b|\brange\(|epoch|step|iter|episode|update|round|loader|batch|trange\(|generation|tqdm\("
+)
+"""What a loop goes over in which a training goes on; one over the agents saves each of them, whenever that is."""
+_DOES_NOTHING = lazy_re.compile(r"(?:pass\Z|\.\.\.\Z|raise\b|[\"'])")
 _MOST_TEXT = 1_000_000
 
 
 class _Line(Struct, frozen=True):
-    """A line of code, without the test that it begins with; the function that it stands in, whether it stands in a
-    loop of that function, and the conditions that it stands under."""
+    """A line of code, without the test that it begins with; the function that it stands in, the heads of the loops of
+    that function that it stands in, and the conditions that it stands under."""
 
     text: str
     function: str
-    looped: bool
+    loops: tuple[str, ...]
     conditions: tuple[str, ...]
+
+    @property
+    def looped(self) -> bool:
+        return bool(self.loops)
 
 
 def decides_on_saves(texts: Iterable[str], name: str) -> bool:
@@ -86,8 +106,10 @@ def decides_on_saves(texts: Iterable[str], name: str) -> bool:
 
 
 def saves_in_a_loop(texts: Iterable[str]) -> bool:
-    """Whether a program surely saves while it trains, by a loop of its own and under no switch."""
-    return any(map(_saves_in_a_loop, texts))
+    """Whether a program surely saves while it trains, by a loop of its own and under no switch, be it by a method that
+    one of its classes has for it."""
+    own = tuple(texts)
+    return any(map(_saves_in_a_loop, own)) or _saves_by_its_method(own)
 
 
 def trained_by_keras(text: str) -> bool:
@@ -135,13 +157,62 @@ def _saves(text: str, name: str) -> tuple[bool, bool]:
 
 @lru_cache(maxsize=512)
 def _saves_in_a_loop(text: str) -> bool:
-    if len(text) > _MOST_TEXT or _SURELY_SAVES.search(text) is None:
+    if len(text) > _MOST_TEXT or (_SURELY_SAVES.search(text) is None and _OPENS_A_SAVE.search(text) is None):
+        return False
+    return any(line.looped for line in _saving_lines(text))
+
+
+def _saving_lines(text: str) -> Iterator[_Line]:
+    """The lines that surely save and stand under no switch; of a call over several lines, the first one."""
+    opened, left = None, 0
+    for line in _lines(text):
+        saves = line if _SURELY_SAVES.search(line.text) is not None else None
+        if opened is not None:
+            saves = opened if _STATE.search(line.text) is not None else saves
+            left -= 1
+        if saves is not None or not left:
+            opened = None
+        if _OPENS_A_SAVE.search(line.text) is not None:
+            opened, left = line, _MOST_LINES
+        if saves is not None and not any(map(_ONLY_IF_ASKED.search, saves.conditions)):
+            yield saves
+
+
+def _saves_by_its_method(texts: tuple[str, ...]) -> bool:
+    """Whether a loop calls a method (`runner.save()`) of which each class of the program that has one saves by it."""
+    found: set[str] = set()
+    others: set[str] = set()
+    for text in texts:
+        saving, besides = _methods(text)
+        found |= saving
+        others |= besides
+    names = frozenset(found - others)
+    return bool(names) and any(_calls_in_a_loop(text, names) for text in texts if "save" in text)
+
+
+@lru_cache(maxsize=512)
+def _methods(text: str) -> tuple[frozenset[str], frozenset[str]]:
+    """The methods of a text that by their names save something: those that save a checkpoint under no switch, and
+    those that do another thing. One that does nothing is there for others to replace."""
+    if ("def save" not in text and "def _save" not in text) or len(text) > _MOST_TEXT:
+        return frozenset(), frozenset()
+    named = {found["name"] for found in _METHOD.finditer(text)}
+    if not named:
+        return frozenset(), frozenset()
+    saving = {line.function for line in _saving_lines(text)} & named
+    others = {line.function for line in _lines(text) if _DOES_NOTHING.match(line.text) is None} & named
+    return frozenset(saving), frozenset(others - saving)
+
+
+@lru_cache(maxsize=512)
+def _calls_in_a_loop(text: str, names: frozenset[str]) -> bool:
+    if len(text) > _MOST_TEXT or not any(f".{name}(" in text for name in names):
         return False
     return any(
-        line.looped
-        and _SURELY_SAVES.search(line.text) is not None
-        and not any(map(_ONLY_IF_ASKED.search, line.conditions))
+        call["name"] in names and _OTHER_OBJECTS.search(call["owner"].rpartition(".")[2]) is None
         for line in _lines(text)
+        if any(map(_OF_TRAINING.search, line.loops)) and not any(map(_ONLY_IF_ASKED.search, line.conditions))
+        for call in _OF_AN_OBJECT.finditer(line.text)
     )
 
 
@@ -192,12 +263,12 @@ def _lines(text: str) -> Iterator[_Line]:
             blocks.append((indent, "test", test["condition"]))
             line = line[test.end() :]
         elif _LOOP.match(line):
-            blocks.append((indent, "loop", ""))
+            blocks.append((indent, "loop", line))
         at = next((number for number in range(len(blocks) - 1, -1, -1) if blocks[number][1] == "scope"), -1)
         inside = blocks[at + 1 :]
         yield _Line(
             line,
             blocks[at][2] if at >= 0 else "",
-            any(kind == "loop" for _, kind, _ in inside),
+            tuple(one for _, kind, one in inside if kind == "loop"),
             tuple(one for _, kind, one in inside if kind == "test"),
         )
