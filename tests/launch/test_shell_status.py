@@ -213,6 +213,10 @@ def test_the_place_is_what_drops_the_status() -> None:
         ("torchrun t.py | tee log", True),
         ("set -e\ntorchrun t.py | tee log\necho done", True),
         ("torchrun t.py | tee log\necho done", False),
+        ("set -e\ntorchrun t.py | tee log\nlast=$(ls *.log | tail -n 1)\necho $last", False),
+        ("set -e\ntorchrun t.py | tee log\nls *.log | tail -n 1\necho done", False),
+        ("set -e\ntorchrun t.py | tee log\ntorchrun u.py | tee log\necho done | sed s/d/D/", True),
+        ("set -e\nlast=$(ls *.log | tail -n 1)\ntorchrun t.py | tee log\necho done", True),
     ],
 )
 def test_whether_pipefail_is_all_that_is_missing(text: str, suffices: bool) -> None:

@@ -55,6 +55,8 @@ _WELL: Final = lazy_re.compile(
 )
 """A test that holds where a kept status is 0."""
 _TESTS: Final = frozenset({"[", "[[", "test", "((", "let", "grep", "false"})
+_PIPED: Final = lazy_re.compile(r"=[\"']?(?:\$\(|`)[^()`\n]*[^|\n]\|[^|]")
+"""An assignment of what a pipeline says: its status is that of the pipeline."""
 _BOUNDED: Final = lazy_re.compile(r"-(?:lt|le|gt|ge)\b|[<>]")
 _NAME: Final = lazy_re.compile(r"\b[A-Za-z_]\w*")
 _ENDLESS: Final = lazy_re.compile(r"for\s*\(\([^;]*;\s*;")
@@ -101,6 +103,7 @@ def lost_status(command: Command) -> LostStatus | None:
             fate = replace(fate, kind="lost")
         if fate.kind in ("lost", "lost-end"):
             helps = fate.way == "pipe" and replace(analysis, pipefail=True).outcome().kind in ("fails", "ends")
+            helps = helps and not (analysis.errexit and analysis.may_end_elsewhere())
             place, looped = analysis.script.text.place(*fate.span), analysis.looped()
             return LostStatus(fate.way, place, command, helps, analysis.member(fate), looped)
         if fate.kind == "unknown" or analysis.script.started_by is None:
@@ -208,6 +211,19 @@ class _Analysis(Struct, frozen=True):
         pipes = (one for one in _statements(self.parsed.body) if isinstance(one, Pipe))
         items = next((one.items for one in pipes if (one.start, one.end) == fate.span), [])
         return next((at for at, item in enumerate(items) if _holds(item, self.target)), 0)
+
+    def may_end_elsewhere(self) -> bool:
+        """Under `set -e`, whether a pipeline that comes later may end the shell as well once `pipefail` holds, as
+        `ls *.log | tail -n 1` does where there are none."""
+        for one in _statements(self.parsed.body):
+            if one.end <= self.target or _holds(one, self.target):
+                continue
+            of_log = isinstance(one, Pipe) and self.words(one.items[-1])[:1] == ["tee"]  # loses a status, too
+            if isinstance(one, Pipe) and not of_log and not all(map(self.succeeds, one.items[:-1])):
+                return True
+            if isinstance(one, Simple) and _PIPED.search(self.text, one.start, one.end) is not None:
+                return True
+        return False
 
     def looped(self) -> bool:
         loops = (one for one in _statements(self.parsed.body) if isinstance(one, Loop))
