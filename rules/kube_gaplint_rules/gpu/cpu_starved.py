@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from kube_gaplint.facts.resources import CPUS_OF_A_GPU
 from kube_gaplint.findings import Change, Fix, Gap, Related, ReplaceValue, SetKey, Severity
 from kube_gaplint.model.budget import several_pods
+from kube_gaplint.model.loader_workers import workers_in_text
 from kube_gaplint.model.rendezvous import computes_together
 from kube_gaplint.model.resources import Asked, asked, busy_cores, cpus_of_a_node, data_workers, limit, processes_in
 from kube_gaplint.model.scale import counted
@@ -31,13 +32,13 @@ def check(workload: Workload, context: Context) -> Iterator[Gap]:
 
     ## What it flags
     A CPU limit below what the training processes and their data-loader workers keep busy, where the program is told of
-    workers; below four cores a GPU, where that is not known of each. From two cores a GPU on that is info: PyTorch's
-    DataLoader starts no workers unless it is told to, a program that starts one needs no more, and how many it starts
-    may stand in its code. And a container with GPUs on a shared node that requests memory but
-    no CPU (where memory is missing too, that finding tells of both). In a batch script: fewer than half as many CPUs a
-    node (`--cpus-per-task`, `--cpus-per-gpu`) as the program is told of workers. A bare `--num-workers` of a program of
-    Ray's does not count: it may be the number of its ranks. Launchers without GPUs, slices of GPUs, benchmarks and
-    Slurm jobs with `--exclusive` are left alone.
+    workers, or every `DataLoader` in its script is written with a number of them; below four cores a GPU, where that is
+    not known of each. From two cores a GPU on that is info: PyTorch's DataLoader starts no workers unless it is told
+    to, a program that starts one needs no more, and how many it starts may stand in its code. And a container with GPUs
+    on a shared node that requests memory but no CPU (where memory is missing too, that finding tells of both). In a
+    batch script: fewer than half as many CPUs a node (`--cpus-per-task`, `--cpus-per-gpu`) as the program is told of
+    workers. A bare `--num-workers` of a program of Ray's does not count: it may be the number of its ranks. Launchers
+    without GPUs, slices of GPUs, benchmarks and Slurm jobs with `--exclusive` are left alone.
 
     ## Why it hurts
     The limit is a quota in every 100 ms: threads that use it up stand still for the rest, 90 of 100 ms in one report
@@ -149,6 +150,14 @@ def _too_low(workload: Workload, one: Asked, bound: Set[str]) -> Iterator[Gap]:
     if workers is not None and (busy := busy_cores(processes, workers.value)) > need:
         many = "" if processes == 1 else f" of each of {processes} processes"
         need, why = busy, f"{counted(workers.value, 'data-loader worker')}{many}"
+    written = workers_in_text(workload, one.container) if workers is None and processes >= one.devices else None
+    counts = written is not None and busy_cores(processes, written) > need
+    if written is not None and counts:
+        many = "" if processes == 1 else f" in each of {processes} processes"
+        need, why = (
+            busy_cores(processes, written),
+            f"the {counted(written, 'data-loader worker')} that its program starts{many}",
+        )
     if cores >= need:
         return
     yield Gap(
@@ -156,7 +165,7 @@ def _too_low(workload: Workload, one: Asked, bound: Set[str]) -> Iterator[Gap]:
         f"a CPU limit of {bound.value} is too low for {why}",
         f"the kernel stops the threads that use it up for the rest of each 100 ms, and {_loss(workload, one)}",
         detail="limit",
-        severity=Severity.INFO if workers is None and cores >= LEAST_OF_A_GPU * one.devices else None,
+        severity=Severity.INFO if workers is None and not counts and cores >= LEAST_OF_A_GPU * one.devices else None,
         related=() if workers is None else (Related(workers.origin, "the data-loader workers"),),
         fix=Fix(f"raise the limit to {need} or more, or drop it and keep a request", _raised(bound.origin, need)),
         container=one.container.name,
