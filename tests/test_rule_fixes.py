@@ -109,8 +109,8 @@ def test_more_runs_are_queued_for_programs_that_resume(tmp_path: Path, options: 
     assert bool(found.fix.changes) == edit
 
 
-def test_pipefail_goes_into_the_shell_that_has_the_pipe() -> None:
+def test_the_status_is_kept_by_the_shell_that_has_the_pipe() -> None:
     """What a script sets does not hold in the shell that it starts by `bash -c`."""
     (nested,) = findings(ROOT / "RETRY004" / "fires-pipe-of-a-nested-shell.sbatch", "RETRY004")
     assert nested.fix is not None
-    assert "top of what `bash -c` runs" in nested.fix.title
+    assert "the end of what `bash -c` runs" in nested.fix.title

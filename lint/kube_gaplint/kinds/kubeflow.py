@@ -56,10 +56,16 @@ def adapt(item: KubeObject, bundle: Bundle, profile: Profile) -> Iterator[Worklo
     yield read(context, KINDS[item.kind])
 
 
+_INLINE = frozenset({"v1alpha1", "v1alpha2", "v1beta1", "v1beta2"})
+"""Versions in which what is the run policy now stood under `spec` itself (tf-operator, pkg/apis/tensorflow/v1beta2)."""
+
+
 def read(context: Context, kind: Kind) -> Workload:
     spec = context.root.at("spec")
     specs = spec.at(kind.replica_specs)
     run_policy = spec.at("runPolicy")
+    if context.object.version in _INLINE and not run_policy.present:
+        run_policy = spec
     elastic = spec.at("elasticPolicy")
     counts = {name: replica.integer("replicas", default=1, note=OPERATOR) for name, replica in specs.entries()}
     injected = _Injected(context, spec, kind, counts)
