@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kube_gaplint.launch.options import OptionSpec, parse_launcher
+from kube_gaplint.launch.options import OptionSpec, parse_launcher, parse_options
 from kube_gaplint.launch.shell import read_script
 from kube_gaplint.model.environment import Environment
 from kube_gaplint.model.setting import Absent, Origin, Unknown
@@ -59,3 +59,17 @@ def test_what_no_branch_holds_is_absent(script: str, absent: str, possible: str)
 )
 def test_where_a_value_is_not_seen_options_are_unknown(script: str) -> None:
     assert isinstance(options(script).get("kill-on-bad-exit"), Unknown)
+
+
+@pytest.mark.parametrize(
+    ("element", "closed"),
+    [("--id b --epochs 30 20", True), ("--id b", True), ("--id b evaluate", False), ("--id b 30 $MORE", False)],
+)
+def test_numbers_of_one_option_in_an_element_of_an_array(element: str, closed: bool) -> None:
+    script = f'opt[0]="--id a --epochs 40 40"\nopt[1]="{element}"\npython t.py --lr 1 ${{opt[$I]}}\n'
+    source = Source("job.sh", script)
+    home = Origin(Place(source, Span(0, 0)))
+    command = next(one for one in read_script(WholeText(source), Environment(home)).commands if one.name == "python")
+    found = parse_options(command.words[2:], home)
+    assert (found.open_because == "") is closed
+    assert isinstance(found.get("epochs"), Unknown)

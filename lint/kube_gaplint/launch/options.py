@@ -26,6 +26,7 @@ MANY = -1
 UNSEEN_WORDS = "a variable of unknown content may hold more options"
 
 _NUMBER = lazy_re.compile(r"-(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?\Z")
+_AMOUNT = lazy_re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?\Z")
 _OVERRIDE = lazy_re.compile(r"\+{0,2}[A-Za-z_][\w.@/:\[\]-]*=")
 _ARGUMENT_ENDINGS = (".yaml", ".yml", ".json", ".jsonl", ".toml", ".txt", ".cfg", ".ini", ".csv", ".parquet")
 """What no program's name ends with: such a word behind a variable is the argument of a program in the variable."""
@@ -214,7 +215,10 @@ class _Reader:
         for choice in unknown.choices:
             parts = [_chosen(part, word, replace(unknown, choices=())) for part in choice.split()]
             parsed = _Reader(parts, self.home, self.spec, "").read()
-            if parsed.rest or parsed.options.positionals or parsed.options.open_because:
+            if parsed.rest or parsed.options.open_because:
+                return False
+            # numbers behind an option's value are more values of it (argparse's `nargs`)
+            if any(_AMOUNT.match(one.known or "") is None for one in parsed.options.positionals):
                 return False
             found.update(dict.fromkeys(one.name for one in parsed.options.occurrences))
         for name in found:
