@@ -54,16 +54,16 @@ def check(batch: Batch, context: Context) -> Iterator[Gap]:
     `--exit-duration-in-mins`, NeMo's `max_time_per_run`, Lightning's `max_time`). A program whose options are not all
     seen, or whose configuration is not, is judged where its text stands in the repository and mentions no limit of
     time. Info where the limit is an hour or less, or over a week for a script of your own of which neither the text nor
-    the length is seen, for jobs of up to 4 GPUs or 16 GPU-hours in all or between two saves (on one node, where the
-    script names no number of nodes), where the script tells neither nodes nor GPUs (whoever submits it chooses them,
-    and may choose few), where the framework has no means of its own to save at a signal or a time (verl), where a
-    policy learns in simulated environments (a small state, saved after rounds of minutes), where the program's own text
-    acts on SIGTERM, and where the run may well be done by then: up to 64 GPUs, and the limit leaves two seconds or more
-    for each of its steps, be their number an option, the default up to which its own loop or its trainer counts, or
-    that of the configuration that the script names by default (`--config ${CONFIG:-base.yaml}`). Quiet where it leaves
-    more than a minute for each, where the program saves every 10 minutes or more often, or every 100 steps by a loop of
-    its own (`if step % 100 == 0`) or by such a configuration, where an option switches its saves off (CKPT002), and
-    where nothing is known of it. Smoke tests of up to 200 steps and trainings on a toy data set (MNIST) are left alone.
+    the length is seen, for jobs of up to 4 GPUs, of 16 GPU-hours in all (of one node, where the script names no number
+    of them) or between two saves, where the script tells neither nodes nor GPUs (whoever submits it chooses them, and
+    may choose few), where the framework has no means of its own to save at a signal or a time (verl), where a policy
+    learns in simulated environments (a small state, saved after rounds of minutes), where the program's own text acts
+    on SIGTERM, and where the run may well be done by then: up to 64 GPUs, and the limit leaves two seconds or more for
+    each of its steps, be their number an option, the default up to which its own loop or its trainer counts, or that of
+    the configuration that the script names by default (`--config ${CONFIG:-base.yaml}`). Quiet where it leaves more
+    than a minute for each, where the program saves every 10 minutes or more often, or every 100 steps by a loop of its
+    own (`if step % 100 == 0`) or by such a configuration, where an option switches its saves off (CKPT002), and where
+    nothing is known of it. Smoke tests of up to 200 steps and trainings on a toy data set (MNIST) are left alone.
 
     ## Why it hurts
     At the limit Slurm sends SIGTERM to the steps, and SIGKILL after `KillWait`, 30 seconds by default: enough for a
@@ -124,10 +124,10 @@ def check(batch: Batch, context: Context) -> Iterator[Gap]:
         return
     if all(_told_not_to_save(process) for process in processes):
         return
-    hour, gpus = idle_cost(batch.workload, 3600.0), gpu_count(batch.workload) or batch.gpus_at_least
-    small = seconds.value <= SHORT_JOB or (
-        gpus is not None and (gpus <= FEW_GPUS or gpus * seconds.value / 3600.0 <= SMALL_JOB)
-    )
+    hour, gpus = idle_cost(batch.workload, 3600.0), gpu_count(batch.workload)
+    least = gpus or batch.gpus_at_least
+    small = seconds.value <= SHORT_JOB or (gpus is not None and gpus <= FEW_GPUS)
+    small = small or (least is not None and least * seconds.value / 3600.0 <= SMALL_JOB)
     small = small or _loses_few_hours(processes, context, gpus)
     unsized = batch.leaves_its_size_open
     generous = seconds.value > GENEROUS and not any(map(_is_seen, processes)) and not any(each)
