@@ -323,12 +323,16 @@ class Bundle(Struct, eq=False, dict=True):
             found = self.text_at_top("/".join((*folders[at:], name)), file)
             if found is not None:
                 return found
-        key = (file.root, file.folder, "./" + name)
-        if key not in self._near:
-            beside = file.beside(name)
-            self._near[key] = None if beside is None else self._source(beside)
-        source = self._near[key]
-        return None if source is None else WholeText(source)
+        beside_it = [f"../{folders[-1]}/{name}"] if folders[-1].strip(".~") else []  # meant, if it is there
+        for near in (*beside_it, "./" + name):
+            key = (file.root, file.folder, near)
+            if key not in self._near:
+                beside = file.beside(near)
+                self._near[key] = None if beside is None else self._source(beside)
+            source = self._near[key]
+            if source is not None:
+                return WholeText(source)
+        return None
 
     def files_near(self, file: FileId) -> Files:
         """`text_near` for one file: what a batch script reads where it stands."""

@@ -91,7 +91,8 @@ class RecipeBook(Struct):
         folder around it that has any, or has a folder for them."""
         for folder in islice(file.folders(), _LEVELS):
             below = [(path, words) for path, words in self._below(folder) if self._tied(path, words, image, file)]
-            found = [*self._listing(folder), *below]
+            own = [] if _is_built_inside(image, folder, file) else self._listing(folder)
+            found = [*own, *below]
             if found:
                 recipes = (self._recipe(path, file) for path, _ in found[:_MOST_CANDIDATES])
                 return [recipe for recipe in recipes if recipe is not None]
@@ -109,7 +110,7 @@ class RecipeBook(Struct):
             return False
         if within(folder, file.folder):
             return True
-        if told & _words(os.path.relpath(file.folder, os.path.dirname(folder))):
+        if _is_built_inside(image, os.path.dirname(folder), file):
             return False
         return is_own(image) or words <= _PARTS_OF_A_PROJECT or bool(told & _words(file.repository))
 
@@ -149,6 +150,14 @@ class RecipeBook(Struct):
             source = None if data is None or len(data) > _LARGEST else self.source_of(file, data)
             self._recipes[file.path] = None if source is None else Recipe(WholeText(source), self.files_near(file))
         return self._recipes[file.path]
+
+
+def _is_built_inside(image: str, folder: str, file: FileId) -> bool:
+    """Whether an image is called like a folder between one around the manifest and the manifest itself, and not like
+    that folder or the repository: what is there is a project of its own."""
+    told = words_of_image(image)
+    outer = _words(os.path.basename(folder)) | _words(file.repository)
+    return bool(told & _words(os.path.relpath(file.folder, folder))) and not told & outer
 
 
 def _starts_something(path: str) -> bool:
