@@ -59,10 +59,13 @@ def test_a_project_is_told_by_its_installation(script: str, project: bool, seen:
 
 @pytest.mark.parametrize(
     ("default", "seen"),
-    [("/home/me/speech", True), ("/home/me/other", False), ("/home/me/speech/start.sh", False)],
+    [("/home/me/speech", True), ("/home/me/other", True), ("/home/me/speech/start.sh", False)],
 )
 def test_the_default_of_a_variable_leads_to_a_checkout(default: str, seen: bool, tmp_path: Path) -> None:
-    """Whoever names another folder than the default has a second checkout there; of a file nobody knows that."""
+    """Whoever names another folder than the default has a second checkout there; of a file nobody knows that.
+
+    A script of the same name beside the batch script was copied to a folder of another name.
+    """
     top = tmp_path / "speech"
     top.mkdir()
     start = '"$CODE"' if default.endswith(".sh") else '"$CODE/start.sh"'
