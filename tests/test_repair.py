@@ -90,6 +90,18 @@ def test_on_documents_of_several_fixtures(
     assert capsys.readouterr().out == ""
 
 
+def test_a_fix_that_another_makes_possible_is_made_with_it(tmp_path: Path) -> None:
+    """A job is started again by an array once it goes on from its checkpoint: not only at the next run."""
+    script = tmp_path / "train.sbatch"
+    script.write_bytes((ROOT / "CKPT005" / "fires-requeued-by-default.sbatch").read_bytes())
+    fixed(tmp_path, "--unsafe-fixes")
+    once = script.read_text()
+    assert "--load" in once
+    assert "#SBATCH --array=" in once
+    fixed(tmp_path, "--unsafe-fixes")
+    assert script.read_text() == once
+
+
 JOB: dict[str, Any] = {
     "apiVersion": "kubeflow.org/v1",
     "kind": "PyTorchJob",

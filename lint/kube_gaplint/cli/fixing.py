@@ -57,14 +57,11 @@ class Edits(Struct):
 
 def fixes(report: Report, request: Request, *, unsafe: bool, made: bool, quiet: bool) -> Edits:
     """The fixes of what a report shows. They are judged with all rules but the ignored ones, whatever is shown."""
-    wanted = {
-        finding.fingerprint
-        for finding in report.findings
-        if finding.suppressed is None and (finding.fixable == "safe" or (unsafe and finding.fixable == "unsafe"))
-    }
+    shown = [finding for finding in report.findings if finding.suppressed is None]
+    wanted = {finding.fingerprint for finding in shown}  # one fix may make another possible
     gc.enable()  # each round of judging leaves a whole model behind
     plan = fix.FixPlan()
-    if wanted:
+    if any(finding.fixable == "safe" or (unsafe and finding.fixable == "unsafe") for finding in shown):
         plan = fix.repair(wanted, _judge(request, quiet=quiet), unsafe=unsafe, codes=selected_codes(request))
     told = [
         f"{location(dropped.finding.place)}: {dropped.finding.code} is not fixed: {dropped.reason}"
