@@ -446,7 +446,7 @@ _MEGATRON_DEEPSPEED = replace(
         (Amount(("$DEEPSPEED_TIMEOUT",), "minutes"),),
         1800.0,
         "DeepSpeed's 30 minutes",
-        "the variable DEEPSPEED_TIMEOUT, in minutes",
+        "DEEPSPEED_TIMEOUT, in minutes, in the environment of each rank (in .deepspeed_env where pdsh starts them)",
     ),
 )
 """With DeepSpeed it is DeepSpeed that makes the process group."""
@@ -1313,7 +1313,7 @@ FRAMEWORKS: tuple[FrameworkFacts, ...] = (
             (Amount(("$DEEPSPEED_TIMEOUT",), "minutes"),),
             1800.0,
             "DeepSpeed's 30 minutes",
-            "the variable DEEPSPEED_TIMEOUT, in minutes",
+            "DEEPSPEED_TIMEOUT, in minutes, in the environment of each rank (in .deepspeed_env where pdsh starts them)",
             calls=(Amount(("init_distributed(timeout)", "init_process_group(timeout)"), "timedelta"),),
         ),
         flags="deepspeed",

@@ -32,6 +32,19 @@ WAITS_FOR_POD_GROUP = frozenset(
 # Schedulers that place pods one by one.
 SINGLE_SCHEDULERS = frozenset({"default-scheduler", "gke.io/optimize-utilization-scheduler", "linear-scheduler"})
 
+# Operators that make a PodGroup of each job where they are told to, by the last part of their image, with their kinds.
+# (mpi-operator cmd/mpi-operator/app/options, training-operator cmd/training-operator.v1/main.go, tf-operator and
+# pytorch-operator cmd/*/app/options)
+OPERATORS: dict[str, tuple[str, ...]] = {
+    "mpi-operator": ("MPIJob",),
+    "training-operator": ("PyTorchJob", "TFJob", "MPIJob", "XGBoostJob", "MXJob", "PaddleJob", "JAXJob"),
+    "tf-operator": ("TFJob",),
+    "tf_operator": ("TFJob",),
+    "pytorch-operator": ("PyTorchJob",),
+}
+OPERATOR_FLAGS = frozenset({"gang-scheduling", "gang-scheduler-name", "enable-gang-scheduling"})
+OPERATOR_FLAGS_OFF = frozenset({"none", "false"})
+
 # Labels on the job (or on its outer owner) by which a queue admits all of its pods together.
 QUEUE_LABELS: dict[str, str] = {
     "kueue.x-k8s.io/queue-name": "Kueue",

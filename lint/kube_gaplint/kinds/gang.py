@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 
 from msgspec.structs import replace
 
+from kube_gaplint.bundle.bundle import Bundle
 from kube_gaplint.facts import schedulers
 from kube_gaplint.kinds.context import Context
 from kube_gaplint.kinds.fields import Part
@@ -26,6 +28,7 @@ def gang_of(
         *_by_labels(context, roles, labels),
         *_by_annotations(roles, annotations),
         *_by_groups(roles),
+        *_by_operator(context),
     ):
         return found
     decided = _by_scheduler(roles)
@@ -45,6 +48,29 @@ def _by_owner(context: Context) -> Iterator[Setting[bool]]:
         system = schedulers.GANG_OWNERS.get(owner.kind)
         if system is not None:
             yield Set(True, Origin(owner.place, note=system, node=owner.node))
+
+
+def _by_operator(context: Context) -> Iterator[Setting[bool]]:
+    """The operator of the job's kind, where it is in the given paths and makes a group of each job's pods."""
+    if context.object.group == "kubeflow.org":
+        found = _gang_operators(context.bundle).get(context.object.kind)
+        if found is not None:
+            yield found
+
+
+@lru_cache(maxsize=1)  # each job asks
+def _gang_operators(bundle: Bundle) -> dict[str, Set[bool]]:
+    """By the kind of job, the operator that is started with gang scheduling on."""
+    found: dict[str, Set[bool]] = {}
+    for item in bundle.by_kind("apps", "Deployment"):
+        for container in Part.of(item.node).at("spec", "template", "spec", "containers").items():
+            image = (container.text("image") or "").partition("@")[0].rpartition("/")[2].partition(":")[0]
+            for kind in schedulers.OPERATORS.get(image, ()):
+                for argument in (*container.at("command").items(), *container.at("args").items()):
+                    name, _, value = (argument.text() or "").lstrip("-").partition("=")
+                    if name in schedulers.OPERATOR_FLAGS and value not in schedulers.OPERATOR_FLAGS_OFF:
+                        found[kind] = Set(True, replace(argument.origin, note=f"{image} with --{name}"))
+    return found
 
 
 def _by_labels(context: Context, roles: Sequence[Role], labels: Mapping[str, Setting[str]]) -> Iterator[Setting[bool]]:

@@ -29,11 +29,11 @@ def check(workload: Workload, _context: Context) -> Iterator[Gap]:
     ## What it flags
     A GPU job of several pods that need one another, placed by the default scheduler, without any of: a Kueue queue
     label, a PodGroup or Kubernetes' own workload API, Volcano, KAI, coscheduling and their kin, Kubeflow's
-    schedulingPolicy, a podGroupPolicy of its training runtime, JobSet's exclusive placement, a ProvisioningRequest, an
-    AppWrapper around it. Jobs that also run with one pod, pods that ask for no GPU, pods that each train by themselves
-    (torchrun for one node, also as the entry point of an image whose Dockerfile is seen), TPU slices (which come whole)
-    and Slurm are left alone. What the cluster does by itself no manifest says: declare `gang_scheduler: true` in the
-    profile.
+    schedulingPolicy, an operator of Kubeflow's in the given paths that makes groups itself (`--gang-scheduling`), a
+    podGroupPolicy of its training runtime, JobSet's exclusive placement, a ProvisioningRequest, an AppWrapper around
+    it. Jobs that also run with one pod, pods that ask for no GPU, pods that each train by themselves (torchrun for one
+    node, also as the entry point of an image whose Dockerfile is seen), TPU slices (which come whole) and Slurm are
+    left alone. What the cluster does by itself no manifest says: declare `gang_scheduler: true` in the profile.
 
     ## Why it hurts
     The default scheduler places pods one by one. On a busy cluster a part of the job gets its GPUs, holds them and
