@@ -112,8 +112,22 @@ class Pools(Struct, dict=True, eq=False):
     def likeliest(self, path: str, wants: Mapping[str, str]) -> NodePool | None:
         """The one of them that a workload most likely runs on, of those that Karpenter takes running pods from: it has
         the node labels that the pods want, and lies nearest to the workload's file. None where there is none."""
-        may = [pool for pool in self.with_gpus if not pool.leaves_running_pods]
-        return min(may, key=lambda pool: (_misfit(pool.labels, wants), _apart(path, pool.path)), default=None)
+        key = _folder_of(path), frozenset(wants.items())
+        if key not in self._likeliest:
+            misfits = [_misfit(pool.labels, wants) for pool in self._taking]
+            least = min(misfits, default=None)
+            best = [pool for pool, one in zip(self._taking, misfits, strict=True) if one == least]
+            self._likeliest[key] = min(best, key=lambda pool: _apart(key[0], _folder_of(pool.path)), default=None)
+        return self._likeliest[key]
+
+    @cached_property
+    def _likeliest(self) -> dict[tuple[tuple[str, ...], frozenset[tuple[str, str]]], NodePool | None]:
+        return {}
+
+    @cached_property
+    def _taking(self) -> tuple[NodePool, ...]:
+        """Those that may have GPUs and that Karpenter takes running pods from."""
+        return tuple(pool for pool in self.with_gpus if not pool.leaves_running_pods)
 
     @cached_property
     def are_for_serving(self) -> bool:
@@ -132,9 +146,12 @@ def _misfit(labels: Mapping[str, str], wants: Mapping[str, str]) -> tuple[int, i
     return others, -sum(labels.get(key) == value for key, value in wants.items())
 
 
-def _apart(one: str, other: str) -> int:
-    """How many folders lie between two files."""
-    here, there = one.replace("\\", "/").split("/")[:-1], other.replace("\\", "/").split("/")[:-1]
+def _folder_of(path: str) -> tuple[str, ...]:
+    return tuple(path.replace("\\", "/").split("/")[:-1])
+
+
+def _apart(here: tuple[str, ...], there: tuple[str, ...]) -> int:
+    """How many folders lie between two."""
     common = next(
         (at for at, (a, b) in enumerate(zip(here, there, strict=False)) if a != b), min(len(here), len(there))
     )
